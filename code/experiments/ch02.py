@@ -13,7 +13,6 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from attnbook.analysis.occlusion import bahdanau_hiding_effects
 from attnbook.analysis.word_maps import word_weights, words
 from attnbook.course.ch02.clicks import read_only
 from attnbook.course.ch02.explorer_film import SHADES
@@ -22,12 +21,12 @@ from attnbook.course.kit.explorers.shipped import shipped_bahdanau
 from attnbook.course.kit.toy_translation import measure_translation, train_and_measure
 from attnbook.course.kit.word_links import SURE, WordLinks, diagonal
 from attnbook.data.batching import Batch, IdPair, id_batch
-from attnbook.models.bahdanau import Bahdanau, EncodedSource
+from attnbook.models.bahdanau import Bahdanau
 from attnbook.models.seq2seq import StaticContext
 from attnbook.nn.losses import token_loss
 from attnbook.nn.masks import padding_mask
 from attnbook.toy.data import SOURCE, TARGET, held_out_pairs, make_batch, toy_batches
-from attnbook.toy.language import KINDS, Pair, kind_of
+from attnbook.toy.language import Pair
 from attnbook.toy.metrics import (
     alignment_accuracy,
     attention_weights,
@@ -149,14 +148,12 @@ UNTIL = 300
 class AttentionSnapshot(NamedTuple):
     """What is measured after some updates, on sentences that are not trained on.
 
-    The losses are in nats per token. Shares and means are over the target words that
+    The loss is in nats per token. Shares and means are over the target words that
     render a source word.
     """
 
     step: int  # number of updates so far
-    loss: float  # with the model's own weights
-    uniform: float  # with equal weights on all source tokens
-    oracle: float  # with all weight on the aligned source word
+    loss: float
     alignment: float  # share of words whose largest weight is on the aligned word
     weight: float  # mean weight on the aligned word
     steepest: float  # share of words whose aligned score has the largest descent
@@ -192,11 +189,10 @@ def take_snapshot(
 ) -> AttentionSnapshot:
     """Measure a model after ``step`` updates, on ``pairs``."""
     weights, descent = attention_weights(model, pairs), score_descent(model, pairs)
+    src, tgt_in, tgt_out = make_batch(pairs)
     return AttentionSnapshot(
         step,
-        loss_with(model, pairs, lambda source, t: source),
-        loss_with(model, pairs, uniform_weights),
-        loss_with(model, pairs, oracle_weights(pairs)),
+        token_loss(model(src, tgt_in), tgt_out).item(),
         alignment_accuracy(weights, pairs),
         mean_at_aligned(weights, pairs),
         alignment_accuracy(descent, pairs),
@@ -219,49 +215,6 @@ def score_descent(model: Bahdanau, pairs: Sequence[Pair]) -> Tensor:
     return -torch.cat(torch.autograd.grad(loss, scores), dim=1)
 
 
-@torch.no_grad()
-def loss_with(
-    model: Bahdanau,
-    pairs: Sequence[Pair],
-    change: Callable[[EncodedSource, int], EncodedSource],
-) -> float:
-    """Loss of a decoder that is given a changed source at each step, in nats per token.
-
-    The change gets the source and the number of the step, from 0.
-    """
-    src, tgt_in, tgt_out = make_batch(pairs)
-    state, logits = model.start(src), []
-    source = state.source
-    for t, token in enumerate(tgt_in.unbind(dim=1)):
-        step, state = model.step(token, state._replace(source=change(source, t)))
-        logits.append(step)
-    return token_loss(torch.stack(logits, dim=1), tgt_out).item()
-
-
-def uniform_weights(source: EncodedSource, t: int) -> EncodedSource:
-    """A change for :func:`loss_with`: equal keys, hence equal scores and weights."""
-    return source._replace(keys=torch.zeros_like(source.keys))
-
-
-def oracle_weights(
-    pairs: Sequence[Pair],
-) -> Callable[[EncodedSource, int], EncodedSource]:
-    """A change for :func:`loss_with`: all weight on the word that is rendered.
-
-    A step that renders no word, EOS or the connective, keeps the model's own weights.
-    """
-
-    def change(source: EncodedSource, t: int) -> EncodedSource:
-        mask = source.mask.clone()
-        for row, pair in zip(mask, pairs, strict=True):
-            if t < len(pair.alignment) and pair.alignment[t] is not None:
-                row[:] = False
-                row[pair.alignment[t]] = True
-        return source._replace(mask=mask)
-
-    return change
-
-
 def mean_at_aligned(values: Tensor, pairs: Sequence[Pair]) -> float:
     """Mean of values, (B, T, S), over the target words that render a source word."""
     return fmean(
@@ -280,19 +233,7 @@ def late_attention(held: int, seed: int) -> dict:
     """Train a Bahdanau model as usual, or with attention held uniform at first."""
     model = trained(seed, held)
     found = measure_translation(model, transform=lambda pair: pair)
-    covered = cover_medians(model, held_out_pairs(2, 100))
-    return {**found, "hidden": hidden_quantiles(model), "covered": covered}
-
-
-def hidden_quantiles(model: Bahdanau) -> list[float]:
-    """Drop of log p in nats if each rendered word is hidden: 5 %, 50 %, 95 %."""
-    drops = []
-    for pair in held_out_pairs(2, 30):
-        effects = bahdanau_hiding_effects(model, pair)  # (T, S)
-        aligned = enumerate(pair.alignment)
-        drops += [effects[t, j].item() for t, j in aligned if j is not None]
-    levels = torch.tensor([0.05, 0.5, 0.95])
-    return [round(x, 3) for x in torch.tensor(drops).quantile(levels).tolist()]
+    return {**found, "covered": cover_medians(model, held_out_pairs(2, 100))}
 
 
 REACH = 3
@@ -322,21 +263,18 @@ def covering_effects(model: Bahdanau, pair: Pair, rng: random.Random) -> list[di
             target = tgt_out[0, t]
             before = logits.log_softmax(-1)[0, target]
             drops = before - some.log_softmax(-1)[:, target]
-            kind, weight = kind_of(pair.source[j]), new.weights[0, j].item()
             named = dict(zip(COVERS, drops.tolist(), strict=True))
-            found.append({"kind": kind, "weight": weight, **named})
+            found.append({"weight": new.weights[0, j].item(), **named})
         state = new
     return found
 
 
 def cover_medians(model: Bahdanau, pairs: Sequence[Pair]) -> dict[str, dict]:
-    """Median drops over all words and over each kind, and the mean weight."""
+    """Median drops over all words and those of like weight, and the mean weight."""
     rng = random.Random(0)
     words = [word for pair in pairs for word in covering_effects(model, pair, rng)]
-    groups = {"all": words}
-    for kind in KINDS:
-        groups[kind] = [word for word in words if word["kind"] == kind]
-    groups["equal weight"] = [word for word in words if 0.6 <= word["weight"] <= 0.8]
+    like = [word for word in words if 0.6 <= word["weight"] <= 0.8]
+    groups = {"all": words, "equal weight": like}
     return {
         name: {
             "words": len(group),

@@ -12,7 +12,6 @@ from attnbook.course.ch02.twin import HELD_STEPS, SEED, load_twin
 from attnbook.models.bahdanau import Bahdanau
 from attnbook.toy.data import TARGET, held_out_pairs, make_batch
 from attnbook.toy.language import (
-    AND_TARGET,
     KINDS,
     NOUNS,
     Pair,
@@ -84,21 +83,6 @@ def with_nouns_exchanged(pair: Pair) -> tuple[Pair, list[int]]:
     return translate_by_rule(words), clicks
 
 
-def source_order_hits(model: Bahdanau, pairs: Sequence[Pair]) -> list[int]:
-    """Clicks in the order of the source: how many give their word, and of how many."""
-    hits = trials = 0
-    for pair in pairs:
-        clicks = sorted(aligned_clicks(pair))
-        output = write_by_clicks(model, pair.source, clicks)
-        words = [word for word in output if word != AND_TARGET]
-        trials += len(clicks)
-        hits += sum(
-            renders(word, pair.source[j])
-            for word, j in zip(words, clicks, strict=False)
-        )
-    return [hits, trials]
-
-
 # The experiment
 
 
@@ -121,5 +105,4 @@ def click_or_cover(held: int) -> dict:
             for p, (wanted, clicks) in zip(pairs, exchanged, strict=True)
         ),
         "of": len(pairs),
-        "source order": source_order_hits(model, pairs),
     }

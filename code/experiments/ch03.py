@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import random
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from statistics import quantiles
 
 import torch
@@ -14,7 +13,7 @@ from torch import Tensor, nn
 
 from attnbook.analysis.maps import attention_maps
 from attnbook.analysis.word_maps import word_groups, words
-from attnbook.course.kit.toy_translation import SEEDS, THREE_SEEDS, train_and_measure
+from attnbook.course.kit.toy_translation import THREE_SEEDS, train_and_measure
 from attnbook.course.kit.word_links import WordLinks, diagonal
 from attnbook.data.batching import Batch, IdPair, id_batch
 from attnbook.models.bahdanau import Bahdanau
@@ -22,16 +21,14 @@ from attnbook.models.luong import Luong
 from attnbook.nn.losses import token_loss
 from attnbook.nn.scores import SCORES
 from attnbook.toy.data import (
-    CLAUSES,
     SOURCE,
     TARGET,
     held_out_pairs,
     reverse_source,
     toy_batches,
 )
-from attnbook.toy.language import Pair, kind_of
 from attnbook.toy.metrics import alignment_accuracy, attention_weights, exact_match
-from attnbook.toy.training import LEARNING_RATE, STEPS, fit, train_toy_model
+from attnbook.toy.training import STEPS, train_toy_model
 from attnbook.translation.corpora import load_texts
 from attnbook.translation.translator import Translator
 from experiments.registry import experiment, sweep
@@ -92,72 +89,7 @@ def alignment_two_ways(model: str, seed: int) -> dict:
         "exact": round(exact_match(trained, pairs), 4),
         "output": round(alignment_accuracy(weights, pairs), 4),
         "input": round(alignment_accuracy(weights[:, 1:], pairs), 4),
-        "kinds": most_attended(weights, pairs),
     }
-
-
-def most_attended(
-    weights: Tensor, pairs: Sequence[Pair]
-) -> dict[str, dict[str, float]]:
-    """Which source word has the largest weight, by kind of the predicted word?"""
-    counts: dict[str, Counter[str]] = {}
-    for rows, pair in zip(weights.argmax(-1).tolist(), pairs, strict=True):
-        words = zip(rows, pair.alignment, (None, *pair.alignment), strict=False)
-        for best, output, previous in words:
-            if output is not None:
-                which = {output: "output", previous: "input"}.get(best, "another")
-                kind = kind_of(pair.source[output])
-                counts.setdefault(kind, Counter())[which] += 1
-    return {
-        kind: {
-            which: round(found[which] / found.total(), 4)
-            for which in ("output", "input", "another")
-        }
-        for kind, found in sorted(counts.items())
-    }
-
-
-# What does an encoder do for a decoder that sees one position?
-
-one_position = partial(Luong, align="local-m", half_width=0, input_feeding=False)
-
-
-@sweep(
-    seed=SEEDS,
-    encoder=("untrained", "bahdanau", "window of one"),
-    steps=(300, 1500),
-)
-def frozen_encoders(seed: int, encoder: str, steps: int) -> dict:
-    """Train a new decoder with a window of one position on a frozen encoder.
-
-    The encoder is untrained, or was trained for 700 steps with Bahdanau's decoder or
-    with another decoder of this kind.
-
-    Returns:
-        "exact", the exact match by number of clauses.
-    """
-    model = with_frozen_encoder(encoder_of(encoder, seed), seed + 200)
-    fit(model, toy_batches(seed + 200), steps, LEARNING_RATE)
-    exact = {n: exact_match(model, held_out_pairs(n)) for n in (*CLAUSES, 5)}
-    return {"exact": {str(n): round(share, 4) for n, share in exact.items()}}
-
-
-@cache
-def encoder_of(name: str, seed: int) -> nn.Module:
-    """One of the three encoders."""
-    if name == "untrained":
-        torch.manual_seed(seed + 100)
-        return one_position(len(SOURCE), len(TARGET)).encoder
-    kind = Bahdanau if name == "bahdanau" else one_position
-    return train_toy_model(kind, seed)[0].encoder
-
-
-def with_frozen_encoder(encoder: nn.Module, seed: int) -> Luong:
-    """An untrained model of the kind, but for its encoder, which stays as it is."""
-    torch.manual_seed(seed)
-    model = one_position(len(SOURCE), len(TARGET))
-    model.encoder = encoder.requires_grad_(False)
-    return model
 
 
 # What does a training step cost with attention before or after the recurrent step?

@@ -1,9 +1,8 @@
-"""Chapter 6: translators without a mask, order without positions, the mask card."""
+"""Chapter 6: translators without a mask, and the mask card."""
 
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from importlib import import_module
@@ -27,96 +26,17 @@ from attnbook.course.ch06.translators import (
     Recomputing,
     as_kind,
 )
-from attnbook.course.kit.toy_translation import THREE_SEEDS
-from attnbook.data.batching import Batch, pad
+from attnbook.data.batching import pad
 from attnbook.data.subwords import Subwords
 from attnbook.decoding.greedy_search import greedy
-from attnbook.nn.masks import causal_mask
-from attnbook.nn.multi_head import MultiHeadAttention
-from attnbook.toy.data import held_out_pairs, make_batch
-from attnbook.toy.metrics import greedy_translations
-from attnbook.toy.models import load_toy_model
-from attnbook.toy.tasks import (
-    TASK_VOCAB_SIZE,
-    previous_symbols,
-    random_symbols,
-    task_batches,
-)
-from attnbook.toy.training import fit
 from attnbook.translation.bleu_score import corpus_bleu, paired_bootstrap
 from attnbook.translation.corpora import load_texts
 from attnbook.translation.evaluation import beam_translate, max_output_len
-from attnbook.translation.trainer import encode_pairs
 from attnbook.translation.translator import Translator
 from experiments.ch04 import TRANSLATORS, loaded
-from experiments.ch05 import length_batches, mean_loss
 from experiments.registry import experiment, sweep
 
 # The causal mask at inference
-
-N_CLAUSES = 4  # of the sentences of the toy language
-
-
-@sweep(model=("toy", "captions"), causal=(True, False), clauses=N_CLAUSES)
-def mask_at_inference(model: str, causal: bool) -> dict:
-    """Decode with a trained Transformer, with the causal mask or without it.
-
-    Returns:
-        The number of "sentences"; the "loss" per token, in nats, with the correct
-        tokens before; the share of "changed" translations, compared with those with
-        the mask; and "exact", the share translated exactly (toy language), or "bleu"
-        (captions, greedy decoding, on all validation sentences).
-    """
-    outputs, found = DECODE[model](causal)
-    kept, _ = DECODE[model](True)
-    changed = [a != b for a, b in zip(kept, outputs, strict=True)]
-    share = round(sum(changed) / len(changed), 4)
-    return {"sentences": len(outputs), "changed": share, **found}
-
-
-@cache
-def decode_toy(causal: bool) -> tuple[list, dict]:
-    """The toy language: translations, exact match and loss."""
-    pairs = held_out_pairs(N_CLAUSES)
-    model = load_toy_model("transformer")
-    model = Recomputing(model, () if causal else range(len(model.decoder)))
-    outputs = greedy_translations(model, pairs)
-    right = [out == pair.target for out, pair in zip(outputs, pairs, strict=True)]
-    loss = stepwise_loss(model, [make_batch(pairs)])
-    return outputs, {
-        "exact": round(sum(right) / len(right), 4),
-        "loss": round(loss, 4),
-    }
-
-
-@cache
-def decode_captions(causal: bool) -> tuple[list, dict]:
-    """Captions from English to German: translations, BLEU and loss."""
-    translator = Translator()
-    val = load_texts(translator.config, "val")
-    bare = () if causal else range(len(translator.model.decoder))
-    model = Recomputing(translator.model, bare)
-    outputs = beam_translate(model, translator.subwords, val.source, width=1)
-    pairs = encode_pairs(translator.subwords, val)
-    loss = stepwise_loss(model, length_batches(pairs))
-    score = corpus_bleu(outputs, val.target)
-    return outputs, {"bleu": round(score.bleu, 2), "loss": round(loss, 4)}
-
-
-DECODE = {"toy": decode_toy, "captions": decode_captions}
-
-
-def stepwise_loss(model: nn.Module, batches: Sequence[Batch]) -> float:
-    """Loss per target token if every step sees the correct tokens before it."""
-
-    def logits(src: Tensor, tgt_in: Tensor) -> Tensor:
-        state, steps = model.start(src), []
-        for token in tgt_in.unbind(1):
-            step, state = model.step(token, state)  # (B, V)
-            steps.append(step)
-        return torch.stack(steps, 1)  # (B, T, V)
-
-    return mean_loss(logits, batches)
 
 
 LAYERS = {"none": (), "1": (0,), "2": (1,), "3": (2,), "4": (3,), "all": range(4)}
@@ -224,83 +144,6 @@ def translate(
         for i, row in zip(group, rows, strict=True):
             found[i] = subwords.decode(row)
     return found
-
-
-# What do layers without positions know about the order of symbols?
-
-LENGTH, STEPS, RATE, BACK = 12, 800, 4e-3, (1, 2)
-MODELS = {
-    "causal, two layers": (True, 2, False),
-    "causal, one layer": (True, 1, False),
-    "full, two layers": (False, 2, False),
-    "causal, two layers, with positions": (True, 2, True),
-}
-"""Whether the mask is causal, the number of layers, whether positions are learned."""
-
-
-class Recall(nn.Module):
-    """Attention layers, each added to what it reads, and K answers a position."""
-
-    def __init__(self, *, causal: bool, n_layers: int, positions: bool, d: int = 64):
-        super().__init__()
-        self.embedding = nn.Embedding(TASK_VOCAB_SIZE, d)
-        self.positions = nn.Embedding(LENGTH, d) if positions else None
-        self.layers = nn.ModuleList(MultiHeadAttention(d, 2) for _ in range(n_layers))
-        self.out = nn.Linear(d, len(BACK) * TASK_VOCAB_SIZE)
-        self.mask = causal_mask(LENGTH) if causal else None
-
-    def forward(self, ids: Tensor) -> Tensor:
-        """Map symbols, (B, L), to logits, (B, L, K, V)."""
-        x = self.embedding(ids)  # (B, L, D)
-        if self.positions is not None:
-            x = x + self.positions.weight
-        for layer in self.layers:
-            x = x + layer(x, x, x, self.mask)
-        return self.out(x).unflatten(-1, (len(BACK), -1))
-
-
-@experiment
-def order_without_positions() -> dict:
-    """Train on the symbols one and two back, with three seeds for each model.
-
-    Returns:
-        "runs": for each model and seed the share of right answers at positions 3 to 12
-        of 512 new sequences, for one and two back; "bag": the share of who knows which
-        symbols a position can attend to, but not their order, with a causal mask and
-        without.
-    """
-    runs = []
-    for name, (causal, n_layers, positions) in MODELS.items():
-        for seed in THREE_SEEDS:
-            torch.manual_seed(seed)
-            model = Recall(causal=causal, n_layers=n_layers, positions=positions)
-            right = train_recall(model, seed)
-            runs.append({"model": name, "seed": seed, "right": right})
-            print(f"  {runs[-1]}", flush=True)
-    bag = {"causal": bag_guess(causal=True), "full": bag_guess(causal=False)}
-    return {"length": LENGTH, "steps": STEPS, "rate": RATE, "bag": bag, "runs": runs}
-
-
-def train_recall(model: Recall, seed: int) -> list[float]:
-    """Train; the share of right answers where both count: one back, two back."""
-    task = partial(previous_symbols, back=BACK)
-    fit(model, task_batches(task, LENGTH, seed), STEPS, RATE)
-    g = torch.Generator().manual_seed(12345)
-    ids, targets = task(random_symbols(512, LENGTH, g))
-    with torch.no_grad():
-        right = (model(ids).argmax(-1) == targets)[:, max(BACK) :]  # (B, L - 2, K)
-    return [round(share, 4) for share in right.float().mean((0, 1)).tolist()]
-
-
-def bag_guess(*, causal: bool, number: int = 5000) -> float:
-    """Share of right answers of who names the most frequent of the other symbols."""
-    g = torch.Generator().manual_seed(0)
-    odds = []
-    for row in random_symbols(number, LENGTH, g).tolist():
-        for t in range(max(BACK), LENGTH):
-            others = row[:t] if causal else row[:t] + row[t + 1 :]
-            odds.append(Counter(others).most_common(1)[0][1] / len(others))
-    return round(sum(odds) / len(odds), 4)
 
 
 # The mask card: other libraries

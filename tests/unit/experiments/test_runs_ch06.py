@@ -9,43 +9,14 @@ import pytest
 import torch
 from notebook_cells import run_cell
 
-from attnbook.course.ch06.translators import Recomputing
-from attnbook.nn.losses import token_loss
 from attnbook.nn.masks import key_mask, target_mask
-from attnbook.toy.data import SOURCE, held_out_pairs, make_batch, shifted_words
+from attnbook.toy.data import SOURCE, shifted_words
 from attnbook.toy.language import PHRASE, VERBS, phrase_words, translate_by_rule
-from attnbook.toy.models import load_toy_model
-from experiments import ch06
 from experiments import ch06_next_word as words
 
 PAGE = Path(__file__).resolve().parents[3] / "book" / "ch06_masks.ipynb"
 FARMER = translate_by_rule("the old farmer sees a bird")
 LONGER = translate_by_rule("the king helps a cat and the old dog sees the queen")
-
-
-# Translators without a mask
-
-
-def test_with_the_mask_the_loss_is_that_of_all_positions_at_once():
-    model, batch = load_toy_model("transformer"), make_batch(held_out_pairs(2, 3))
-    with torch.no_grad():
-        at_once = token_loss(model(batch.src, batch.tgt_in), batch.tgt_out)
-    found = ch06.stepwise_loss(Recomputing(model), [batch])
-    assert found == pytest.approx(at_once.item(), rel=1e-4)
-
-
-# Order without positions
-
-
-def test_the_best_guess_without_order_is_the_most_frequent_symbol(monkeypatch):
-    """Sequences of three: at the last position, one of two earlier symbols."""
-    monkeypatch.setattr(ch06, "LENGTH", 3)
-    found = [ch06.bag_guess(causal=causal) for causal in (True, False)]
-    assert found == pytest.approx([(1 + 1 / 16) / 2] * 2, abs=0.01)
-    monkeypatch.setattr(ch06, "LENGTH", 4)
-    two, three = (1 + 1 / 16) / 2, (15 * 14 / 3 + 45 * 2 / 3 + 1) / 256
-    found = [ch06.bag_guess(causal=causal) for causal in (True, False)]
-    assert found == pytest.approx([(two + three) / 2, three], abs=0.01)
 
 
 # Language models

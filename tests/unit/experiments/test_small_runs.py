@@ -86,7 +86,6 @@ SMALL = {
     "click_or_cover": {"held_out_pairs": few(3)},
     # ch03
     "alignment_two_ways": {"train_toy_model": untrained, "held_out_pairs": few(8)},
-    "frozen_encoders": {"held_out_pairs": few(1)},
     # ch04
     "look_up": {"TESTED": range(1, 9)},
     "translator_cuts": {"loaded": one_caption},
@@ -96,7 +95,6 @@ SMALL = {
     "heads": {"STEPS": 1},
     "two_sources": {"loaded": one_caption},
     # ch06
-    "mask_at_inference": {"held_out_pairs": few(2)},
     "mask_by_layer": {"loaded": one_caption, "FIRST": 0},
     # ch07
     "positions": {"SHORT": 1},

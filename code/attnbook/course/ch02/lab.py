@@ -1,16 +1,12 @@
 """Figures and tables of laboratory page 2."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from statistics import fmean
-
-from torch import nn
 
 from attnbook.core import results
 from attnbook.course.kit.html_tables import Column, Table, table
 from attnbook.course.kit.tables import Value, pivot, stored_runs
 from attnbook.toy.data import CLAUSES
-from attnbook.toy.language import AND_TARGET, Pair
-from attnbook.toy.metrics import greedy_translations
 
 # The plateau
 
@@ -46,30 +42,6 @@ def alignment_table() -> Table:
     return pivot(runs, "clauses", None, exact, aligned)
 
 
-def clause_shares(model: nn.Module, pairs: Sequence[Pair]) -> dict[str, float]:
-    """Which clauses of its sources a model translates exactly, wherever they stand."""
-    outputs = [_clauses(words) for words in greedy_translations(model, pairs)]
-    references = [_clauses(pair.target) for pair in pairs]
-    found = {"clauses": fmean(map(len, outputs))}
-    for n in range(len(references[0])):
-        both = zip(outputs, references, strict=True)
-        found[str(n + 1)] = fmean(wanted[n] in output for output, wanted in both)
-    return found
-
-
-def _clauses(words: Sequence[str]) -> list[str]:
-    return " ".join(words).split(f" {AND_TARGET} ")
-
-
-def five_clauses_table(model: nn.Module, pairs: Sequence[Pair]) -> Table:
-    """Which clauses of five a model translates exactly."""
-    found = clause_shares(model, pairs)
-    heads = [Column(n, "%", "clause translated exactly") for n in "12345"]
-    columns = ["model", Column("clauses", "in the output", digits=1), *heads]
-    shares = [100 * found[n] for n in "12345"]
-    return table(columns, [("Bahdanau attention", found["clauses"], *shares)])
-
-
 # Another alignment
 
 
@@ -79,16 +51,9 @@ def late_seeds_table() -> Table:
     def mean(entry: str) -> Callable[[dict], float]:
         return lambda run: fmean(run[entry][str(n)] for n in CLAUSES)
 
-    def ends(run: dict) -> str:
-        low, _, high = run["hidden"]
-        return f"{low:.2f}–{high:.2f}"
-
-    hidden = "drop if hidden"
     values = (
         Value(mean("exact"), "%", 100, 1, "exact match"),
         Value(mean("align"), "%", 100, name="alignment accuracy"),
-        Value(("hidden", 1), "nats", 1, 2, "median", hidden),
-        Value(ends, "nats", 1, 2, "5 to 95 % of the words", hidden),
     )
     held = {0: "learned from the start", 150: "uniform for 150 steps"}
     about = {"groups": "held", "names": {"held": held, "seed": str}}
@@ -118,22 +83,12 @@ def clicks_table() -> Table:
     return table(columns, rows)
 
 
-COVERED = {
-    "all": "all words",
-    "determiner": "determiners",
-    "adjective": "adjectives",
-    "noun": "nouns",
-    "verb": "verbs",
-    "equal weight": "weight 0.6 to 0.8",
-}
-
-
 def covers_table() -> Table:
     """Median drops if words are covered, usual models and twins, over five seeds."""
     runs = [
         {"held": run["held"], "kind": kind, **run["covered"][kind]}
         for run in stored_runs("late_attention")
-        for kind in COVERED
+        for kind in run["covered"]
     ]
     drops = "drop if covered, in nats"
     names = {
@@ -146,5 +101,6 @@ def covers_table() -> Table:
     values = [Value(cover, "", 1, 2, name, drops) for cover, name in names.items()]
     models = {0: "usual models", 150: "twins"}
     weight = Value("weight", "%", 100, name="mean weight")
-    about = {"groups": "held", "names": {"kind": COVERED, "held": models}}
+    kinds = {"all": "all words", "equal weight": "weight 0.6 to 0.8"}
+    about = {"groups": "held", "names": {"kind": kinds, "held": models}}
     return pivot(runs, "kind", None, weight, *values, head="words", **about)

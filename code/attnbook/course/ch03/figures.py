@@ -1,18 +1,13 @@
 """Figures of chapter 3."""
 
 import matplotlib.pyplot as plt
-import torch
 from matplotlib.figure import Figure
-from torch import Tensor
 
 from attnbook.core import results
-from attnbook.course.kit.colours import COLOURS, DARK_GREY, TEXT_COLOURS, text_colour
+from attnbook.course.kit.colours import TEXT_COLOURS
 from attnbook.course.kit.curves import draw_arrow
-from attnbook.course.kit.heat_maps import PALE_LINES, colour_bar, frame_cells, heat_map
 from attnbook.course.kit.html_tables import Column, Table, table
-from attnbook.course.kit.tables import stored_runs
 from attnbook.toy.example import FEATURES, QUERY, SENTENCE, STATES
-from attnbook.toy.language import VERBS, Pair
 
 # A dot product as length and angle
 
@@ -35,46 +30,6 @@ def arrows_figure() -> Figure:
         ax.text(*at, score, color=TEXT_COLOURS["key"])
     ax.set(xlim=(-0.4, 2.3), ylim=(-1.3, 1.3), xlabel="names", ylabel="side")
     ax.set(aspect="equal", xticks=(0, 1, 2), yticks=(-1, 0, 1))
-    return fig
-
-
-def stored_map(name: str, seed: int = 0) -> Tensor:
-    """Weights of a stored run for the first held-out pair of two clauses, (T, S)."""
-    return torch.tensor(stored_runs(name, seed=seed)[0]["map"])
-
-
-def verb_rows_figure(maps: dict[str, Tensor], pair: Pair) -> Figure:
-    """Draw the weights of the steps that predict verbs, a panel for each model.
-
-    Orange frames mark the verb that the output renders, grey frames the source of the
-    input, the word before it.
-    """
-    verbs = {j for j, word in enumerate(pair.source) if word in VERBS}
-    steps = [i for i, j in enumerate(pair.alignment) if j in verbs]
-    columns = [*pair.source, "<eos>"]
-    height = 2.0 + len(maps) * (0.42 + 0.3 * len(steps))
-    fig, axes = plt.subplots(
-        len(maps), squeeze=False, sharex=True, figsize=(5.5, height)
-    )
-    for ax, (title, weights) in zip(axes[:, 0], maps.items(), strict=True):
-        cells = weights[steps][:, : len(columns)]  # (verbs, S)
-        heat_map(
-            ax,
-            cells,
-            rows=[pair.target[i] for i in steps],
-            columns=columns,
-            roles=("target", "source"),
-            **PALE_LINES,
-        )
-        inputs = [(row, pair.alignment[i - 1]) for row, i in enumerate(steps)]
-        outputs = [(row, pair.alignment[i]) for row, i in enumerate(steps)]
-        frame_cells(ax, inputs, DARK_GREY)
-        frame_cells(ax, outputs, COLOURS["target"])
-        ax.set_title(title)
-        ax.label_outer()
-    axes[-1, 0].set_xlabel("source token", color=text_colour(COLOURS["source"]))
-    fig.supylabel("target token", color=text_colour(COLOURS["target"]), size="medium")
-    colour_bar(axes[:, 0], "attention weight")
     return fig
 
 

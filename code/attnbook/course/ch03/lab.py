@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from attnbook.course.kit.exact_match import with_clauses
-from attnbook.course.kit.html_tables import Column, Table, spread, table
+from attnbook.course.kit.html_tables import Table
 from attnbook.course.kit.tables import Value, pivot, stored_runs
 from attnbook.toy.data import CLAUSES
 
@@ -51,45 +51,3 @@ def two_ways_table() -> Table:
     for word in ("output", "input"):
         values.append(Value(word, "%", 100, 1, word, "alignment accuracy, by the"))
     return pivot(stored_runs("alignment_two_ways"), "model", None, *values)
-
-
-def kinds_table() -> Table:
-    """Where the largest weight lies when a word of some kind is predicted.
-
-    Means over seeds with their range; kinds whose weights are on the source of the
-    output in 99 % of the cases are left out.
-    """
-    groups: dict[str, list] = {}
-    stored = stored_runs("alignment_two_ways")
-    for name in dict.fromkeys(run["model"] for run in stored):
-        runs = [run for run in stored if run["model"] == name]
-        for kind in ("noun", "adjective", "determiner", "verb"):
-            cells = [
-                spread(100 * run["kinds"][kind][which] for run in runs)
-                for which in ("output", "input", "another")
-            ]
-            if cells[0].mean < 99:
-                groups.setdefault(name, []).append((f"{kind}s", *cells))
-    heads = [
-        Column(text, "%", "largest weight on")
-        for text in ("source of output", "source of input", "another position")
-    ]
-    return table(["words", *heads], groups)
-
-
-# A window of one position
-
-FROZEN = {
-    "untrained": "untrained",
-    "bahdanau": "from Bahdanau's model",
-    "window of one": "from the model with D = 0",
-}
-
-
-def frozen_table() -> Table:
-    """Show what a new decoder with D = 0 learns on a frozen encoder, over seeds."""
-    values = [with_clauses("exact", "exact match", n, digits=0) for n in (1, 2, 4)]
-    steps = {300: "after 300 steps", 1500: "after 1,500 steps"}
-    about = {"names": {"encoder": FROZEN, "steps": steps}, "head": "frozen encoder"}
-    runs = sorted(stored_runs("frozen_encoders"), key=lambda run: run["steps"])
-    return pivot(runs, "encoder", None, *values, groups="steps", **about)

@@ -159,10 +159,10 @@ LAYERS = {"none": "none", "4": "4, the last", "1": "1, the first", "all": "1 to 
 """Those that the chapter shows, of the translator's four."""
 
 
-def layers_table() -> Table:
-    """Show what the translator loses without causal mask, layer by layer: stored."""
+def layers_table(translator: str = "shipped") -> Table:
+    """Show what a translator loses without causal mask, layer by layer: stored."""
     runs = [
-        stored_runs("mask_by_layer", translator="shipped", layers=name)[0]
+        stored_runs("mask_by_layer", translator=translator, layers=name)[0]
         for name in LAYERS
     ]
     precisions = [

@@ -12,34 +12,7 @@ from attnbook.course.ch06.figures import draw_mask
 from attnbook.course.ch06.mask_arguments import find_convention, torch_arguments
 from attnbook.course.kit.colours import TEXT_COLOURS
 from attnbook.course.kit.html_tables import Column, Table, table
-from attnbook.course.kit.tables import Value, pivot, stored_runs
 from attnbook.nn.masks import causal_mask, key_mask, target_mask
-
-# The causal mask at inference
-
-MODELS = {
-    "toy": "toy language, exact match in %",
-    "captions": "English–German captions, BLEU",
-}
-
-
-def at_inference_table() -> Table:
-    """Show what two trained Transformers lose without the causal mask: stored."""
-    rows = []
-    for model, name in MODELS.items():
-        runs = stored_runs("mask_at_inference", model=model)  # with it, without it
-        scores = [100 * run["exact"] if "exact" in run else run["bleu"] for run in runs]
-        losses = [run["loss"] for run in runs]
-        rows.append((name, *scores, *losses, 100 * runs[1]["changed"]))
-    heads = [
-        Column("with mask", group="score of the translations", digits=1),
-        Column("without", group="score of the translations", digits=1),
-        Column("with mask", "nats per token", "loss", 3),
-        Column("without", "nats per token", "loss", 3),
-        Column("changed", "% of translations"),
-    ]
-    return table(["model and score", *heads], rows)
-
 
 # How low must a masked score be?
 
@@ -124,28 +97,6 @@ def mask_card_table() -> Table:
             cells = name, row["attend"], row["hidden"], row["empty"]
             groups.setdefault(heading, []).append(cells)
     return table(HEADS, groups)
-
-
-# Order without positions
-
-
-def order_table() -> Table:
-    """Show what layers without positions recall of the last two symbols: stored."""
-    found = results.load("order_without_positions")
-    runs = [*found["runs"]]
-    for mask, share in found["bag"].items():
-        name = f"the most frequent symbol in sight, {mask} mask"
-        name = name.replace("full mask", "no mask")
-        runs.append({"model": name, "right": [share, share]})
-    return pivot(runs, "model", None, *one_and_two_back("% right"))
-
-
-def one_and_two_back(unit: str) -> tuple[Value, Value]:
-    """Shares of right answers, in per cent: one symbol back, and two."""
-    return (
-        Value(("right", 0), unit, 100, name="one back"),
-        Value(("right", 1), unit, 100, name="two back"),
-    )
 
 
 # The masks of a batch, for the card
