@@ -4,13 +4,22 @@ import pytest
 import torch
 from compare import close, step_by_step
 
+from attnbook.nn.losses import token_loss
 from attnbook.nn.masks import causal_mask, key_mask
 from attnbook.toy.data import held_out_pairs, make_batch
 from attnbook.toy.models import load_toy_model
 from experiments.a3 import ShortCache, mean_first, without_values
-from experiments.ch06 import stepwise_loss
 
 BATCH = make_batch(held_out_pairs(2, 3))
+
+
+def stepwise_loss(model, batch):
+    """Loss per target token if every step sees the correct tokens before it."""
+    state, steps = model.start(batch.src), []
+    for token in batch.tgt_in.unbind(1):
+        step, state = model.step(token, state)
+        steps.append(step)
+    return token_loss(torch.stack(steps, 1), batch.tgt_out).item()
 
 
 # Sinks
@@ -77,7 +86,7 @@ def test_the_average_of_a_single_sentence_changes_nothing(trained):
         assert torch.equal(own.k, cache.target.k)
         assert torch.equal(own.v, cache.target.v)
     losses = [
-        stepwise_loss(ShortCache(trained, 4, (0,), change), [alone])
+        stepwise_loss(ShortCache(trained, 4, (0,), change), alone)
         for change in (None, lambda _: mean)
     ]
     assert losses[0] == pytest.approx(losses[1], abs=1e-6)
