@@ -178,7 +178,7 @@ def costs_table() -> Table:
     ]
     values = (
         Value("seconds", "ms", 1000, 2, "time"),
-        Value("bytes", "MB", 2**-20, name="memory"),
+        Value("bytes", "MiB", 2**-20, name="memory"),
     )
     names = {"n": "{:,}", "form": {"eager": "weights kept", "fused": "fused"}}
     return pivot(runs, "n", "form", *values, names=names, head="positions")
