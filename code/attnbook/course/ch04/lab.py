@@ -47,16 +47,13 @@ def query_gradients(d_k: int, scale: float) -> Tensor:
     return jacobian.square().sum((-2, -1)).sqrt()
 
 
-# By width
+# What does the scale change at the start?
 
 SCALES = {
     "no scale": lambda d: 1.0,
     "1/√d": lambda d: d**-0.5,
     "1/d": lambda d: 1 / d,
 }
-
-
-# What does the scale change at the start?
 
 
 def start_table(widths: Sequence[int] = (4, 64, 256, 1024)) -> Table:
