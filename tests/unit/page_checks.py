@@ -160,15 +160,18 @@ MARKED = """part => {
         if (!has_text || !element.checkVisibility()) continue;
         const look = getComputedStyle(element);
         const kind = [look.color, look.fontSize, look.fontWeight, look.textShadow,
-            ground(element)].join();
+            look.textDecorationLine, ground(element)].join();
         seen.set(kind, (seen.get(kind) ?? 0) + 1);
-        element.toggleAttribute("data-contrast", seen.get(kind) <= 2);
+        element.toggleAttribute("data-marked", seen.get(kind) <= 2);
     }
 }"""
-"""Marks two texts of each look: the contrast of all is most of the test's time."""
+"""Marks two texts of each look: to compare all colours is most of the test's time."""
 
 VIOLATIONS = """async part => {
-    axe.configure({rules: [{id: "color-contrast", selector: "[data-contrast]"}]});
+    axe.configure({rules: [
+        {id: "color-contrast", selector: "[data-marked]"},
+        {id: "link-in-text-block", selector: "a:is([data-marked], :has([data-marked]))"},
+    ]});
     // Without preload axe asks for no style sheets, which it would look for in vain.
     const options = {resultTypes: ["violations"], preload: false};
     return (await axe.run(part, options)).violations;
