@@ -115,11 +115,15 @@ MODELS = {"initial_state": InitialState, "static_last": StaticContext}
 
 
 def translator(name: str, seed: int) -> nn.Module:
-    """A trained translator, or the untrained one with an initial state."""
-    if name != "untrained":
-        return train_toy_model(MODELS[name], seed)[0]
-    torch.manual_seed(seed)
-    return InitialState(len(SOURCE), len(TARGET))
+    """A trained translator, or the untrained one with an initial state.
+
+    One whose name ends in "_longer" is trained three times as long.
+    """
+    if name == "untrained":
+        torch.manual_seed(seed)
+        return InitialState(len(SOURCE), len(TARGET))
+    steps = 3 * STEPS if name.endswith("_longer") else STEPS
+    return train_toy_model(MODELS[name.removesuffix("_longer")], seed, steps)[0]
 
 
 PROBED: dict[str, Callable[[Pair], str]] = {
@@ -130,8 +134,13 @@ PROBED: dict[str, Callable[[Pair], str]] = {
 """Words of two clauses that a linear probe looks for in the vector."""
 
 
-@sweep(seed=THREE_SEEDS, steps=STEPS, rate=LEARNING_RATE)
-def sentence_goes_on(seed: int) -> dict:
+@sweep(
+    model=("initial_state", "initial_state_longer"),
+    seed=THREE_SEEDS,
+    steps=STEPS,
+    rate=LEARNING_RATE,
+)
+def sentence_goes_on(seed: int, model: str) -> dict:
     """Train the translator with an initial state; ask what it knows of its source.
 
     Returns:
@@ -140,16 +149,16 @@ def sentence_goes_on(seed: int) -> dict:
         clauses have one, two … clauses; "probes", the accuracy of linear probes of the
         vector, "trained" and "untrained".
     """
-    untrained, model = translator("untrained", seed), translator("initial_state", seed)
-    found = {str(n): after_first_clause(model, held_out_pairs(n)) for n in CLAUSES}
-    outputs = greedy_translations(model, held_out_pairs(2))
+    untrained, trained = translator("untrained", seed), translator(model, seed)
+    found = {str(n): after_first_clause(trained, held_out_pairs(n)) for n in CLAUSES}
+    outputs = greedy_translations(trained, held_out_pairs(2))
     lengths = [output.count(AND_TARGET) + 1 for output in outputs]
     return {
         "connective": {n: round(p[0], 3) for n, p in found.items()},
         "end": {n: round(p[1], 3) for n, p in found.items()},
         "clauses": {str(n): lengths.count(n) for n in sorted({*lengths})},
         "probes": {
-            "trained": probe_vector(model.encoder),
+            "trained": probe_vector(trained.encoder),
             "untrained": probe_vector(untrained.encoder),
         },
     }
@@ -195,7 +204,7 @@ def _words(pair: Pair, kind: dict[str, str]) -> list[str]:
 
 @sweep(
     seed=THREE_SEEDS,
-    encoder=("untrained", "initial_state", "static_last"),
+    encoder=("untrained", "initial_state", "initial_state_longer", "static_last"),
     steps=STEPS,
     rate=LEARNING_RATE,
 )

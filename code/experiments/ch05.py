@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from itertools import combinations, product
 from math import isnan
 from statistics import fmean
@@ -300,7 +300,8 @@ def two_sources(translator: str) -> dict:
         at all ("either");
         "weights": for each layer and head of the cross-attentions the mean weights on
         the possessive and on the next word; "removed": the same numbers for each group
-        of "heads" without them, and with them held at their mean over the cases.
+        of "heads" without them, and with them held at their mean over the cases; for
+        the heads on neither word, the mean over draws of as many.
     """
     found, texts = loaded(translator)
     model, cases = found.model, find_cases(found, texts.source)
@@ -330,24 +331,32 @@ def removals(
     model: Transformer, cases: Sequence[Case], forms: dict[int, Form], weights: Tensor
 ) -> Iterator[dict]:
     """What is kept without the heads of a group, and without as many others."""
-
-    def without(heads: Sequence[Sequence[int]]) -> dict[str, int]:
-        with removed(model, (("cross-attention", *head) for head in heads)):
-            return kept(model, cases, forms)
-
     own, following = ((weights[..., n] > MOSTLY).nonzero().tolist() for n in (0, 1))
-    groups = {"the possessive": own, "the next word": following}
-    for name, heads in groups.items():
-        group = {"mostly on": name, "heads": heads}
-        yield group | {"how": "removed"} | without(heads)
-        with held(model, cases, heads):
-            yield group | {"how": "held at their mean"} | kept(model, cases, forms)
     every = product(range(weights.shape[0]), range(weights.shape[1]))
     rest = [head for head in map(list, every) if head not in own + following]
     pick = random.Random(0)
-    found = [without(pick.sample(rest, len(own))) for _ in range(DRAWS)]
-    means = {key: round(fmean(run[key] for run in found), 1) for key in found[0]}
-    yield {"mostly on": "neither", "heads": rest, "how": f"{DRAWS} draws"} | means
+    groups = {
+        "the possessive": (own, [own]),
+        "the next word": (following, [following]),
+        "neither": (rest, [pick.sample(rest, len(own)) for _ in range(DRAWS)]),
+    }
+    for name, (heads, draws) in groups.items():
+        for how, change in (("removed", without), ("held at their mean", held)):
+            found = []
+            for chosen in draws:
+                with change(model, cases, chosen):
+                    found.append(kept(model, cases, forms))
+            means = {
+                key: round(fmean(run[key] for run in found), 1) for key in found[0]
+            }
+            yield {"mostly on": name, "heads": heads, "how": how} | means
+
+
+def without(
+    model: Transformer, cases: Sequence[Case], heads: Sequence[Sequence[int]]
+) -> AbstractContextManager:
+    """Remove heads of cross-attentions, given as for :func:`held`."""
+    return removed(model, (("cross-attention", *head) for head in heads))
 
 
 @torch.no_grad()

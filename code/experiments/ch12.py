@@ -22,7 +22,6 @@ from attnbook.data.batching import (
 )
 from attnbook.data.subwords import Subwords
 from attnbook.translation.configs import config
-from attnbook.translation.translator import Translator
 from experiments.registry import experiment
 
 # What Multi30k contains, and how much of its batches is padding
@@ -63,31 +62,6 @@ def multi30k_facts() -> dict:
         "longest": max(len(ids) for ids in sides[0] + sides[1]),
         "batch_tokens": CONFIG.batch_tokens,
         **padding_by_method(pairs, CONFIG.batch_tokens),
-    }
-
-
-WORDS = ("committee", "rejected", "proposal", "you", "are", "man", "throws", "ball")
-PIECES = ("omm", "itte", "ject")
-
-
-@experiment
-def caption_words() -> dict:
-    """Count captions with some words, and with some subwords of one word.
-
-    Returns:
-        "words": by word the number of English training captions with it, in any case;
-        "pieces": by subword the number of English training captions that have it when
-        they are cut.
-    """
-    captions = multi30k.sentences("train", "en")
-    subwords = Translator().subwords
-    words, pieces = Counter(), Counter()
-    for caption in captions:
-        words.update({word.lower() for word in split_words(caption)} & {*WORDS})
-        pieces.update({*subwords.pieces(caption)} & {*PIECES})
-    return {
-        "words": {word: words[word] for word in WORDS},
-        "pieces": {piece: pieces[piece] for piece in PIECES},
     }
 
 

@@ -8,7 +8,6 @@ import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from attnbook.core import results
 from attnbook.course.kit.colours import COLOURS, INK, PALE_GREY, SKY
 from attnbook.course.kit.curves import label_lines
 from attnbook.course.kit.exact_match import CLAUSES
@@ -118,28 +117,35 @@ def gradient_figure(norms: dict[str, Tensor]) -> Figure:
 # What does the initial-state model know after a clause?
 
 
+STEPS = {
+    "initial_state": "after 700 steps",
+    "initial_state_longer": "after 2,100 steps",
+}
+
+
 def goes_on_table() -> Table:
     """Probabilities after the first clause, and outputs that end there, by seed."""
-    rows = []
-    for run in results.load("sentence_goes_on")["runs"]:
+    rows: dict[str, list] = {steps: [] for steps in STEPS.values()}
+    for run in stored_runs("sentence_goes_on"):
         ranges = (
             "–".join(f"{p:.2f}" for p in (min(of), max(of)))
             for of in (run["connective"].values(), run["end"].values())
         )
-        rows.append((str(run["seed"]), *ranges, run["clauses"]["1"]))
+        row = (str(run["seed"]), *ranges, run["clauses"].get("1", 0))
+        rows[STEPS[run["model"]]].append(row)
     heads = [Column(word, "", "probability") for word in ("ul", "<eos>")]
     return table(["seed", *heads, Column("one clause", "of 512")], rows)
 
 
 def probes_table() -> Table:
     """Shares of words that a linear probe reads from the vector: three seeds."""
-    runs = results.load("sentence_goes_on")["runs"]
+    runs = stored_runs("sentence_goes_on")
+    read = [run["probes"]["untrained"] | {"encoder": "untrained"} for run in runs]
+    for run in runs:
+        read.append(run["probes"]["trained"] | {"encoder": STEPS[run["model"]]})
     words = runs[0]["probes"]["trained"]
-    rows = [
-        (name, *(spread(100 * run["probes"][name][w] for run in runs) for w in words))
-        for name in ("untrained", "trained")
-    ]
-    return table(["encoder", *(Column(w, "%", "words read") for w in words)], rows)
+    values = [Value(word, "%", 100, 0, word, "words read") for word in words]
+    return pivot(read, "encoder", None, *values)
 
 
 # Encoder or decoder?

@@ -56,10 +56,8 @@ def two_sources_table() -> Table:
         ("the next word", "the next word", "the next word"),
         ("a random word, or three random heads", "a word at random", "neither"),
     ):
-        runs = hidden[word], changed[on, False], changed.get((on, True))
-        shares = [
-            run and 100 * run[of] / found["cases"] for run in runs for of in PARTS
-        ]
+        runs = hidden[word], changed[on, False], changed[on, True]
+        shares = [100 * run[of] / found["cases"] for run in runs for of in PARTS]
         rows.append((name, *shares))
     columns = [
         Column(part, "%", group)
