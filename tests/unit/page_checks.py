@@ -168,9 +168,10 @@ MARKED = """part => {
 """Marks two texts of each look: to compare all colours is most of the test's time."""
 
 VIOLATIONS = """async part => {
+    const links = "a:is([data-marked], :has([data-marked]))";
     axe.configure({rules: [
         {id: "color-contrast", selector: "[data-marked]"},
-        {id: "link-in-text-block", selector: "a:is([data-marked], :has([data-marked]))"},
+        {id: "link-in-text-block", selector: links},
     ]});
     // Without preload axe asks for no style sheets, which it would look for in vain.
     const options = {resultTypes: ["violations"], preload: false};

@@ -13,7 +13,7 @@ from attnbook.translation.translator import Translator
 from experiments.registry import find_experiments
 
 
-def untrained(make, seed):
+def untrained(make, seed, steps=0):
     """A model of the toy language, instead of training one."""
     return make(len(SOURCE), len(TARGET)), []
 
