@@ -115,10 +115,7 @@ MODELS = {"initial_state": InitialState, "static_last": StaticContext}
 
 
 def translator(name: str, seed: int) -> nn.Module:
-    """A trained translator, or the untrained one with an initial state.
-
-    One whose name ends in "_longer" is trained three times as long.
-    """
+    """A translator, trained ("…_longer": three times as long) or "untrained"."""
     if name == "untrained":
         torch.manual_seed(seed)
         return InitialState(len(SOURCE), len(TARGET))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import combinations, product
 from math import isnan
 from statistics import fmean
@@ -341,22 +341,15 @@ def removals(
         "neither": (rest, [pick.sample(rest, len(own)) for _ in range(DRAWS)]),
     }
     for name, (heads, draws) in groups.items():
-        for how, change in (("removed", without), ("held at their mean", held)):
+        for how in ("removed", "held at their mean"):
             found = []
             for chosen in draws:
-                with change(model, cases, chosen):
+                triples = (("cross-attention", *head) for head in chosen)
+                cut, hold = removed(model, triples), held(model, cases, chosen)
+                with cut if how == "removed" else hold:
                     found.append(kept(model, cases, forms))
-            means = {
-                key: round(fmean(run[key] for run in found), 1) for key in found[0]
-            }
+            means = {key: round(fmean(r[key] for r in found), 1) for key in found[0]}
             yield {"mostly on": name, "heads": heads, "how": how} | means
-
-
-def without(
-    model: Transformer, cases: Sequence[Case], heads: Sequence[Sequence[int]]
-) -> AbstractContextManager:
-    """Remove heads of cross-attentions, given as for :func:`held`."""
-    return removed(model, (("cross-attention", *head) for head in heads))
 
 
 @torch.no_grad()

@@ -22,6 +22,7 @@ from attnbook.data.batching import (
 )
 from attnbook.data.subwords import Subwords
 from attnbook.translation.configs import config
+from attnbook.translation.translator import Translator
 from experiments.registry import experiment
 
 # What Multi30k contains, and how much of its batches is padding
@@ -63,6 +64,20 @@ def multi30k_facts() -> dict:
         "batch_tokens": CONFIG.batch_tokens,
         **padding_by_method(pairs, CONFIG.batch_tokens),
     }
+
+
+WORDS = {"committee", "rejected", "proposal", "you", "are", "man", "throws", "ball"}
+PIECES = {"omm", "itte", "ject"}
+
+
+@experiment
+def caption_words() -> dict:
+    """Count English training captions with some words, and with some subwords."""
+    pieces, found = Translator().subwords.pieces, Counter()
+    for caption in multi30k.sentences("train", "en"):
+        words = {word.lower() for word in split_words(caption)}
+        found.update(words & WORDS | {*pieces(caption)} & PIECES)
+    return {word: found[word] for word in sorted(WORDS | PIECES)}
 
 
 def language_counts(
