@@ -147,11 +147,16 @@ const search = {};
     return `${from ? "… " : ""}${rest.slice(from, to)}${to < rest.length ? " …" : ""}`;
   }
 
-  // The page is to mark the words that were found (sphinx_highlight.js).
+  // The page is to mark the words that were found (sphinx_highlight.js), but in no formula,
+  // which would fall apart.
+  if (location.search.includes("highlight=")) {
+    for (const part of document.querySelectorAll("math *")) part.classList.add("nohighlight");
+  }
+
   function resultItem({ url, anchor, title, pageTitle, kind, text }, patterns) {
     const words = patterns
       .flatMap((one) => [...`${title} ${text}`.matchAll(one)])
-      .flatMap(([, name]) => name.toLowerCase().split(/[\s\-–]+/));
+      .flatMap(([, name]) => name.toLowerCase().split(/[\s–]+/));
     const address = new URL(ROOT + url, document.baseURI);
     address.searchParams.set("highlight", [...new Set(words)].join(" "));
     address.hash = anchor;
@@ -177,7 +182,7 @@ const search = {};
     place.replaceChildren(...groups);
     if (!found.length) return "Nothing found. Try fewer words, or another one.";
     const other = asked === plain(query) ? "" : `Did you mean “${asked}”? `;
-    return `${other}${found.length} results.${isPage ? "" : " Enter shows all."}`;
+    return `${other}${found.length} ${found.length === 1 ? "result" : "results"}.${isPage ? "" : " Enter shows all."}`;
   }
 
   // --- The fields ---

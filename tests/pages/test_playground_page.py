@@ -71,6 +71,19 @@ def test_by_mouse(playground):
     expect(free.get_by_label("Task")).to_have_value('"previous_two"')
 
 
+def test_what_explodes_ends_at_the_edge_of_the_chart(playground):
+    """The stored runs without norms begin far above it."""
+    figure = playground("no-norm")
+    started(figure)
+    for _ in range(12):
+        press(figure, "One step")
+    tops = figure.locator(".chart-band").evaluate_all(
+        "all => all.map(e => e.getBBox().y)"
+    )
+    assert len(tops) == 4
+    assert min(tops) >= 0
+
+
 def test_by_keyboard_with_little_motion(playground):
     figure = playground("no-mask", reduced_motion="reduce")
     page = figure.page

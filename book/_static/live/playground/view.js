@@ -213,12 +213,12 @@ for ids, targets in batches(setting.task, f"{setting.seed}/batches"):  # (B, T),
     const ticks = Array.from({ length: 1 + Math.floor(top) }, (_, i) => i).filter((i) => top < 6 || i % 2 === 0);
     const bests = [...new Set(runs.map(({ setting }) => data.lines[task][setting.causal]))];
     const above = runs.flatMap(({ title }, side) => {
-      return ends[side] > top ? [`${title.textContent}: ${shown(ends[side])}`] : [];
+      return ends[side] > top ? [`${title.textContent} ${shown(ends[side])}`] : [];
     });
     return {
       kind: "Lines",
       height: 260,
-      title: above.length ? `above the chart ${above.join(", ")}` : "loss, nats per answer",
+      title: above.length ? `above the chart: ${above.join(", ")}` : "loss, nats per answer",
       x: { label: "step", low: 0, high: steps, ticks: [0, steps / 2, steps], names: [0, steps / 2, steps].map(String) },
       y: { label: "", low: 0, high: top, ticks, names: ticks.map(String) },
       levels: [
@@ -229,11 +229,12 @@ for ids, targets in batches(setting.task, f"{setting.seed}/batches"):  # (B, T),
       bands: stored.map(({ low, high }, side) => {
         const size = steps / low.length;
         const count = Math.floor(runs[side].steps / size);
-        const [x, lowest, highest] = [low.map((_, i) => (i + 0.5) * size), low, inside(high)].map((list) => list.slice(0, count));
+        const [x, lowest, highest] = [low.map((_, i) => (i + 0.5) * size), inside(low), inside(high)].map((list) => list.slice(0, count));
         return { x, low: lowest, high: highest, colour: `run-${SIDES[side]}` };
       }),
       // A mean stands at the middle of its steps, as those of the bands do.
-      lines: runs.map(({ losses }, side) => ({
+      lines: runs.map(({ losses, title }, side) => ({
+        label: title.textContent,
         x: losses.map((_, i) => i + 1 - Math.min(i + 1, MEAN) / 2),
         y: inside(running(losses)),
         colour: `run-${SIDES[side]}`,
