@@ -113,3 +113,9 @@ def test_the_index_is_small_and_waits_for_the_first_search(visit, serve, html):
     marks = page.locator("article span.highlighted")
     expect(marks.first).to_be_attached()
     assert {text.lower() for text in marks.all_inner_texts()} >= {"forcing"}
+
+
+def test_a_page_marks_the_words_but_in_no_formula(visit):
+    page = visit("book/ch08_layers.html?highlight=norm")
+    expect(page.locator("article .highlighted").first).to_be_attached()
+    assert page.locator("math .highlighted").count() == 0
