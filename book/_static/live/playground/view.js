@@ -379,7 +379,7 @@ for ids, targets in batches(setting.task, f"{setting.seed}/batches"):  # (B, T),
       const address = toAddress(this.settings);
       if (this.free) history.replaceState(null, "", address);
       else this.find(".play-link").href = `${this.root.dataset.page}${address}`;
-      this.say("");
+      this.say("Ready: press “Train both”.");
       this.draw();
     }
 
