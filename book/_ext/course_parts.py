@@ -25,9 +25,10 @@ from predict_box import predict_labels
 TO_BE_READ = re.compile(r"book/(?:ch|lab|a)\d+_\w+")
 
 
-# The first line of an exercise: its name, how hard it is, how long it takes, its task.
+# An exercise begins with its name, how hard it is, how long it takes, and its task, of
+# which the list shows whole sentences.
 LEAD = re.compile(
-    r"(.+?) · (easy|medium|hard) · (\d+) minutes\. (.+?[.?!:])(?:\s|$)", re.S
+    r"(.+?) · (easy|medium|hard) · (\d+) minutes\. (.{50,}?[.?!:](?=\s|$)|.+)", re.S
 )
 
 # The page of a chapter or an appendix, and how a chapter names one that it needs.
@@ -38,7 +39,8 @@ NUMBER = re.compile(r"((?:chapter |appendix )?\bA?\d+\b)")
 REFERENCES = {
     r"\bfig-[\w-]+": "the figure",
     r"\beq-[\w-]+": "the equation",
-    r" ([a-z]+)\d{4}\b": lambda found: f" by {found[1].capitalize()}",
+    r"\btab-[\w-]+": "the table",
+    r"(?: of)? ([a-z]+)\d{4}\b": lambda found: f" by {found[1].capitalize()}",
 }
 
 
@@ -82,9 +84,11 @@ def row(read: nodes.document, label: str, address: str) -> str:
     name, level, minutes, task = next(filter(None, map(LEAD.match, texts))).groups()
     for key, words in REFERENCES.items():
         task = re.sub(key, words, task)
-    task = task[0].upper() + task[1:]
+    task = escape(re.sub(":$", ".", re.sub("^the ", "The ", task)))
+    task = re.sub(r"\b([A-Z])\^([A-Z])\b", r"\1<sup>\2</sup>", task)
+    task = re.sub(r"\b([a-zA-Z])_([a-z])\b", r"\1<sub>\2</sub>", task)
     link = f'<a href="{address}#{label}">{escape(name)}</a>'
-    cells = link, level, f"{minutes} min", escape(task)
+    cells = link, level, f"{minutes} min", task
     return f'<tr data-exercise="{label}"><td>{"</td><td>".join(cells)}</td></tr>'
 
 
