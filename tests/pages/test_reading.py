@@ -88,3 +88,14 @@ def test_no_hole_follows_a_root(visit):
             return next - root.lastElementChild.getBoundingClientRect().right < 2;
         })"""
     )
+
+
+def test_a_press_on_the_name_in_its_title_opens_a_solution(visit):
+    page = visit("book/ch01_rnn_seq2seq.html")
+    solution = page.locator(".solution").first
+    title = solution.locator(".admonition-title")
+    title.scroll_into_view_if_needed()
+    expect(solution).to_have_class(re.compile("toggle-hidden"))
+    box = title.locator("a").bounding_box()
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    expect(solution).not_to_have_class(re.compile("toggle-hidden"))
