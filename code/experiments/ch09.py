@@ -23,14 +23,7 @@ from attnbook.nn.layers import TransformerConfig
 from attnbook.nn.losses import token_loss
 from attnbook.nn.masks import padding_mask
 from attnbook.toy.data import CLAUSES, TARGET, held_out_pairs, make_batch
-from attnbook.toy.language import (
-    ADJECTIVES,
-    AND_TARGET,
-    DETERMINERS,
-    NOUNS,
-    VERBS,
-    Pair,
-)
+from attnbook.toy.language import AND, AND_TARGET, KINDS, NOUNS, STEMS, Pair
 from attnbook.toy.metrics import exact_match
 from attnbook.toy.models import SIZES, load_toy_model, toy_transformer
 from attnbook.toy.training import fit
@@ -157,47 +150,58 @@ def word_by_box(clauses: int) -> dict:
     return found
 
 
-# What the decoder goes by
+# What the query and the key go by
 
-KINDS = (
-    *([*NOUNS.values()], [*VERBS.values()], [AND_TARGET]),
-    [stem + ending for stem in ADJECTIVES.values() for ending in "ns"],
-    [stem + ending for stem in DETERMINERS.values() for ending in "ns"],
-)
-"""Kinds of target words."""
+ENDINGS = {"determiner": "ns", "adjective": "ns"}
+MEMBERS = {
+    "source": [*map(list, KINDS.values()), [AND]],
+    "target": [
+        *(
+            [word + end for word in words.values() for end in ENDINGS.get(kind, [""])]
+            for kind, words in KINDS.items()
+        ),
+        [AND_TARGET],
+    ],
+}
+"""The words of each kind, in both languages."""
+READS = {
+    "decoder": ("target", "decoder.0.self_attention"),
+    "encoder": ("source", "encoder.0.attention"),
+}
+"""What each stack reads, and its first self-attention."""
 
 
 @sweep(
+    stack=tuple(READS),
     change=(
-        "nothing",
-        "words of the same kind",
-        "any words",
-        "decoder positions",
-        "decoder.0.self_attention",
+        *("nothing", "words of the same kind", "any words"),
+        *("positions", "self-attention"),
     ),
     sentences=SENTENCES,
 )
-def word_due(change: str) -> dict:
+def word_due(stack: str, change: str) -> dict:
     """How often does the first cross-attention find the word that is due?
 
-    Under teacher forcing, every word that the decoder reads is exchanged for another,
-    or the result of a box is held at its mean.
+    Under teacher forcing, every word that a stack reads is exchanged for another, or
+    its positions or its first self-attention are held at their means.
 
     Returns:
         The share of target words whose aligned source word gets the largest weight in
         the mean of the heads: "found".
     """
     model, rng, pairs = load_toy_model("transformer"), random.Random(0), new_pairs()
-    kinds = [[w for kind in KINDS for w in kind]] if change == "any words" else KINDS
-    like = {word: [w for w in kind if w != word] for kind in kinds for word in kind}
-    read = pairs
-    if change.startswith("decoder"):
-        hold_at_means(model, [change])
-    elif change != "nothing":
+    read, (side, attention) = pairs, READS[stack]
+    if "words" in change:
+        kinds = MEMBERS[side] if change != "any words" else [sum(MEMBERS[side], [])]
+        others = {w: [x for x in kind if x != w] or [w] for kind in kinds for w in kind}
+        others["an"] = others.get("a")
         read = [
-            replace(p, target=tuple(rng.choice(like[w] or [w]) for w in p.target))
+            replace(p, **{side: tuple(rng.choice(others[w]) for w in getattr(p, side))})
             for p in pairs
         ]
+    elif change != "nothing":
+        box = attention if change == "self-attention" else f"{stack} {change}"
+        hold_at_means(model, [box])
     batch = make_batch(read)
     maps = attention_maps(model, batch.src, batch.tgt_in)  # (B, H, T, S) each
     best = maps["decoder.0.cross_attention"].mean(1).argmax(-1).tolist()
@@ -225,7 +229,7 @@ def word_ending(exchanged: str) -> dict:
     changed, at, old, new = [], [], [], []
     for pair in new_pairs():
         for t, word in enumerate(pair.target):
-            if word not in (*KINDS[-1], *KINDS[-2]):
+            if word[:-1] not in STEMS.values():
                 continue
             end = "sn"["ns".index(word[-1])]
             source, target = [*pair.source], [*pair.target]

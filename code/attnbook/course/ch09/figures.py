@@ -20,14 +20,14 @@ from attnbook.course.kit.heat_maps import PALE_LINES, frame_cells, heat_map
 from attnbook.course.kit.html_tables import Column, Table, table
 from attnbook.course.kit.tables import Value, pivot, stored_runs
 
-READ = {
-    "nothing": "what was written",
-    "words of the same kind": "other words of the same class",
-    "any words": "any other words",
-    "decoder positions": "what was written, without positions",
-    "decoder.0.self_attention": "what was written, without the first self-attention",
+CHANGES = {
+    "nothing": "nothing",
+    "words of the same kind": "words, to others of the same class",
+    "any words": "words, to any others",
+    "positions": "positions, to their mean",
+    "self-attention": "first self-attention, to its mean",
 }
-"""What is changed in the stored result, and what the decoder then gets."""
+"""What is changed in the stored result, and how it reads."""
 
 # One word on its way
 
@@ -101,9 +101,9 @@ def right_word_figure() -> Figure:
 
 def due_table() -> Table:
     """Show how often the first cross-attention finds the word that is due: stored."""
-    found = Value("found", "%", 100, name="word found")
-    about = {"names": {"change": READ}, "head": "the decoder gets"}
-    return pivot(stored_runs("word_due"), "change", None, found, **about)
+    found = Value("found", "%", 100, name="word found, changed in the")
+    about = {"names": {"change": CHANGES}, "head": "changed"}
+    return pivot(stored_runs("word_due"), "change", "stack", found, **about)
 
 
 # The suspect
