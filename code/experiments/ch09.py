@@ -192,7 +192,9 @@ def word_due(stack: str, change: str) -> dict:
     model, rng, pairs = load_toy_model("transformer"), random.Random(0), new_pairs()
     read, (side, attention) = pairs, READS[stack]
     if "words" in change:
-        kinds = MEMBERS[side] if change != "any words" else [sum(MEMBERS[side], [])]
+        kinds = MEMBERS[side]
+        if change == "any words":
+            kinds = [[word for kind in kinds for word in kind]]
         others = {w: [x for x in kind if x != w] or [w] for kind in kinds for w in kind}
         others["an"] = others.get("a")
         read = [

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from attnbook.analysis.cost import median_seconds, peak_bytes
 from attnbook.core.divergence import check_finite
+from attnbook.core.vocabulary import UNK
 from attnbook.course.ch08.taggers import tagger
 from attnbook.course.ch11.first_symbol import (
     LAYER_STACKS,
@@ -19,7 +20,11 @@ from attnbook.course.ch11.first_symbol import (
     exponential_dilations,
     first_symbol_batches,
 )
-from attnbook.nn.layers import ScaledEmbedding
+from attnbook.models.bahdanau import Bahdanau
+from attnbook.models.luong import Luong
+from attnbook.models.seq2seq import StaticContext
+from attnbook.models.transformer import Transformer
+from attnbook.nn.layers import ScaledEmbedding, TransformerConfig
 from attnbook.nn.losses import token_loss
 from attnbook.nn.sequence_layers import (
     ConvolutionLayer,
@@ -27,10 +32,8 @@ from attnbook.nn.sequence_layers import (
     SelfAttentionLayer,
     WindowedSelfAttention,
 )
-from attnbook.toy.task_models import (
-    InductionModel,
-    Tagger,
-)
+from attnbook.toy.data import TARGET
+from attnbook.toy.task_models import InductionModel, Tagger
 from attnbook.toy.tasks import (
     TASK_VOCAB_SIZE,
     induction_batches,
@@ -40,10 +43,7 @@ from attnbook.toy.tasks import (
     task_accuracy,
     task_batches,
 )
-from attnbook.toy.training import (
-    fit,
-    train_step,
-)
+from attnbook.toy.training import fit, train_step
 from experiments.registry import experiment, sweep
 
 SEEDS = (0, 1, 2)
@@ -223,11 +223,8 @@ def running_parity(steps: int, kind: str, seed: int) -> dict:
     return {"accuracy": round(task_accuracy(model, parities(ids))[-1].item(), 4)}
 
 
-# Time and memory of each kind of layer, by length and by width
+# Time and memory of each kind of layer, by length
 
-COST_LENGTHS = (128, 256, 512, 1024, 2048, 4096)
-COST_WIDTHS = (64, 128, 256, 512, 1024)
-COST_LENGTH, COST_WIDTH = 512, 256  # while the other one changes
 HEAD_WIDTH, KERNEL, WINDOW = 64, 3, 64
 
 KINDS: dict[str, Callable[[int], nn.Module]] = {
@@ -239,33 +236,63 @@ KINDS: dict[str, Callable[[int], nn.Module]] = {
 }
 
 
-@experiment
-def layer_cost() -> dict:
+@sweep(
+    n=(128, 256, 512, 1024, 2048, 4096),
+    d=(256,),
+    kind=KINDS,
+    kernel=KERNEL,
+    window=WINDOW,
+    head=HEAD_WIDTH,
+)
+def layer_cost(n: int, d: int, kind: str) -> dict[str, float]:
     """Measure the forward pass of one layer of each kind on one sequence.
-
-    Returns:
-        "runs": for each length at one width, and each width at one length, and each
-        kind, what :func:`measure_layer` finds.
-    """
-    sizes = [(n, COST_WIDTH) for n in COST_LENGTHS]
-    sizes += [(COST_LENGTH, d) for d in COST_WIDTHS]
-    runs = []
-    for (n, d), kind in product(dict.fromkeys(sizes), KINDS):
-        runs.append({"kind": kind, "n": n, "d": d, **measure_layer(kind, n, d)})
-        print(f"  {runs[-1]}", flush=True)
-    about = {"kernel": KERNEL, "window": WINDOW, "head": HEAD_WIDTH}
-    return {"length": COST_LENGTH, "width": COST_WIDTH, **about, "runs": runs}
-
-
-def measure_layer(kind: str, n: int, d: int, batch: int = 1) -> dict[str, float]:
-    """The forward pass of one kind at one size.
 
     Returns:
         The median processor time in "seconds", and the peak memory in "bytes" beyond
         the weights and the input.
     """
-    layer, x = KINDS[kind](d).eval(), torch.randn(batch, n, d)
+    layer, x = KINDS[kind](d).eval(), torch.randn(1, n, d)
     call = partial(layer, x)
     with torch.inference_mode():
         call()  # the first call takes longer
         return {"seconds": median_seconds(call), "bytes": peak_bytes(call)}
+
+
+# Training speed of whole translators, by length
+
+TRANSLATORS: dict[str, Callable[[int, int], nn.Module]] = {
+    "static context": lambda v, d: StaticContext(v, v, d // 2, d),
+    "Bahdanau": lambda v, d: Bahdanau(v, v, d // 2, d, d),
+    "Luong": lambda v, d: Luong(v, v, d // 2, 2 * d, input_feeding=False),
+    "Transformer": lambda v, d: Transformer(
+        TransformerConfig(v, v, d, n_heads=4, n_layers=2, d_ff=4 * d, norm_first=True)
+    ),
+}
+"""The toy language's translators by width, Luong's without input feeding."""
+
+
+@sweep(
+    d=(64, 256),
+    tokens=(2048, 8192),
+    model=TRANSLATORS,
+    length=(8, 32, 128, 512),
+    words=len(TARGET),
+)
+def speed_by_length(d: int, tokens: int, model: str, length: int) -> dict:
+    """Training on one thread, with equal numbers of target tokens in a batch.
+
+    Sources and targets are random words, all of the same length.
+
+    Returns:
+        The target tokens per second of processor time, "speed", of a forward and
+        backward pass.
+    """
+    translator = TRANSLATORS[model](len(TARGET), d)
+    ids = torch.randint(UNK + 1, len(TARGET), (tokens // length, length))
+
+    def one_pass() -> None:
+        translator.zero_grad()
+        token_loss(translator(ids, ids), ids).backward()
+
+    one_pass()  # the first call takes longer
+    return {"speed": round(tokens / median_seconds(one_pass))}
