@@ -1,6 +1,6 @@
 """Figures of chapter 11."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise, product
 from statistics import fmean, median
 
@@ -137,11 +137,27 @@ FIVE = {
 }
 """The five models of chapter 12 and their colours."""
 
+
+def speed_figure() -> Figure:
+    """Draw how fast the toy language's translators train, by length of the texts."""
+    fig, ax = plt.subplots(figsize=(5.5, 3.6))
+    for name, colour in [*FIVE.values()][1:]:
+        runs = stored_runs("speed_by_length", model=name, d=64, tokens=2048)
+        speeds = {run["length"]: run["speed"] for run in runs}
+        ax.loglog(speeds.keys(), speeds.values(), "o-", color=colour, label=name)
+    ax.set_xticks([*speeds], [*map(str, speeds)])
+    ax.minorticks_off()
+    ax.yaxis.set_major_formatter("{x:,.0f}")
+    ax.set(xlabel="tokens in a text", ylabel="tokens per second")
+    label_lines(ax)
+    return fig
+
+
 RATE = 3e-3
 WIDTHS = dict.fromkeys(FIVE, 256) | {"transformer": 128}
 """Widths at which the models race: the RNNs have more parameters."""
 Curve = dict[str, list[float]]
-"""After each validation the "minutes", million "tokens", "loss" and "bleu"."""
+"""After each validation the "loss" and million "tokens"."""
 
 
 def core_curves() -> dict[str, Curve]:
@@ -167,44 +183,22 @@ def core_curves() -> dict[str, Curve]:
     ]
     curves = {}
     for name, per_epoch in losses.items():
-        seen = [(n + 1) * tokens for n in range(len(per_epoch))]
+        seen = [(n + 1) * tokens / 1e6 for n in range(len(per_epoch))]
         speed = median(speeds[name])
-        curves[name] = {
-            "speed": speed,
-            "loss": per_epoch,
-            "tokens": [number / 1e6 for number in seen],
-            "minutes": [number / speed / 60 for number in seen],
-        }
+        curves[name] = {"speed": speed, "loss": per_epoch, "tokens": seen}
     return curves
-
-
-def gpu_curves() -> dict[str, Curve]:
-    """Training on a GPU, side by side."""
-    million = results.load("five_by_epoch")["tokens"] / 1e6
-    return {
-        name: {
-            "loss": [line["validation_loss"] for line in run["log"]],
-            "bleu": [line["validation_bleu"] for line in run["log"]],
-            "minutes": [line["seconds"] / 60 for line in run["log"]],
-            "tokens": [line["epoch"] * million for line in run["log"]],
-        }
-        for name, run in gpu_runs().items()
-    }
-
-
-def gpu_runs() -> dict[str, dict]:
-    """The stored runs on a GPU, by model."""
-    return results.load("gpu_runs")["trained"]["ladder"]["runs"]
 
 
 def gpu_figure() -> Figure:
     """Draw loss and BLEU by minutes on a GPU."""
+    runs = results.load("gpu_runs")["trained"]["ladder"]["runs"]
     fig, (loss, bleu) = plt.subplots(2, sharex=True, figsize=(5.5, 6.2))
-    curves = gpu_curves()
     for name, (label, colour) in FIVE.items():
-        curve = curves[name]
-        for ax, key in ((loss, "loss"), (bleu, "bleu")):
-            ax.plot(curve["minutes"], curve[key], color=colour, label=label)
+        log = runs[name]["log"]
+        minutes = [line["seconds"] / 60 for line in log]
+        for ax, entry in ((loss, "validation_loss"), (bleu, "validation_bleu")):
+            seen = [line[entry] for line in log]
+            ax.plot(minutes, seen, color=colour, label=label)
     loss.legend(frameon=False, reverse=True)
     loss.set(ylabel="validation loss, nats", ylim=(None, 5))
     bleu.set(ylabel="validation BLEU", xlim=(0, None), ylim=(0, None))
@@ -212,40 +206,13 @@ def gpu_figure() -> Figure:
     return fig
 
 
-def needed(curve: Curve, what: str, loss: float) -> float | None:
-    """The "minutes" or "tokens" until the validation loss has fallen so far."""
-    points = [*zip(curve[what], curve["loss"], strict=True)]
+def needed(curve: Curve, goal: float) -> float:
+    """Million tokens until the validation loss has fallen to a goal."""
+    points = zip(curve["tokens"], curve["loss"], strict=True)
     for (before, high), (after, low) in pairwise(points):
-        if low <= loss < high:  # in between: in proportion
-            return before + (after - before) * (high - loss) / (high - low)
-    return None
-
-
-GOALS = (2.3, 1.9)
-"""Validation losses that are reached after a few epochs, and late."""
-
-
-def taken(goal: float, digits: int = 1) -> list[Value]:
-    """What a loss takes: million tokens, and minutes with so many decimals."""
-
-    def of(what: str) -> Callable[[Curve], float | str]:
-        return lambda curve: needed(curve, what, goal) or "–"
-
-    return [
-        Value(of("tokens"), "million", 1, 1, "tokens", f"loss {goal}"),
-        Value(of("minutes"), "minutes", 1, digits, "time", f"loss {goal}"),
-    ]
-
-
-def race_table() -> Table:
-    """Show how many tokens the models read a second, and what two losses took them."""
-    runs = [
-        {"model": f"{label}, {WIDTHS[name]}", **gpu_runs()[name], **gpu_curves()[name]}
-        for name, (label, _) in FIVE.items()
-    ]
-    speed = Value("tokens_per_second", "tokens/s", name="speed")
-    times = [value for goal in GOALS for value in taken(goal)]
-    return pivot(runs, "model", None, speed, *times, head="model, width")
+        if low <= goal < high:  # in between: in proportion
+            return before + (after - before) * (high - goal) / (high - low)
+    raise ValueError(f"no validation loss is {goal} or less")
 
 
 CORE = {
@@ -258,12 +225,15 @@ CORE = {
 
 
 def core_table() -> Table:
-    """Show what a loss takes the models with attention on one core."""
+    """Show what a loss of 2.3 takes the models with attention on one core."""
     curves = core_curves()
-    runs = [{"model": label, **curves[name]} for name, label in CORE.items()]
-    speed = Value("speed", "tokens/s", name="speed")
-    times = taken(GOALS[0], digits=0)
-    return pivot(runs, "model", None, speed, *times, head="model, width")
+    rows = []
+    for name, label in CORE.items():
+        speed, tokens = curves[name]["speed"], needed(curves[name], 2.3)
+        rows.append((label, speed, tokens, 1e6 * tokens / speed / 60))
+    loss = "loss 2.3"
+    heads = [Column("speed", "tokens/s"), Column("tokens", "million", loss, 1)]
+    return table(["model, width", *heads, Column("time", "minutes", loss, 0)], rows)
 
 
 # Running parity

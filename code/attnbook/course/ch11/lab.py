@@ -16,26 +16,30 @@ SHOWN = (400, 800, 2000, 4000, 6000)
 # Costs of layers
 
 
-def runs_of(kind: str) -> list[dict]:
-    """Stored costs of a kind at one width, in ascending order of the length."""
-    width = results.load("layer_cost")["width"]
-    return sorted(
-        stored_runs("layer_cost", kind=kind, d=width), key=lambda run: run["n"]
-    )
-
-
 def costs_table(of: str, unit: str) -> Table:
     """Show a stored cost of all kinds of layer by length, with its slope.
 
     The slope is that of the last doubling in a log-log plot: 2 is with the square.
     """
-    heads = [Column(f"n = {run['n']:,}", unit, digits=1) for run in runs_of("GRU")]
+    lengths = [run["n"] for run in stored_runs("layer_cost", kind="GRU")]
+    heads = [Column(f"n = {n:,}", unit, digits=1) for n in lengths]
     rows = []
     for kind in KINDS:
-        costs = [run[of] for run in runs_of(kind)]
+        costs = [run[of] for run in stored_runs("layer_cost", kind=kind)]
         cells = (cost / UNITS[unit] for cost in costs)
         rows.append((kind, *cells, math.log2(costs[-1] / costs[-2])))
     return table(["layer", *heads, Column("slope", digits=1)], rows)
+
+
+def speeds_table() -> Table:
+    """Show how fast whole translators train, by length, width and batch."""
+    runs = [
+        {"batch": f"width {run['d']}, batches of {run['tokens']:,} tokens", **run}
+        for run in stored_runs("speed_by_length")
+    ]
+    speed = Value("speed", "tokens/s")
+    names = {"length": "{} tokens"}
+    return pivot(runs, "model", "length", speed, groups="batch", names=names)
 
 
 # Recall of the first symbol

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import matplotlib.pyplot as plt
 import torch
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator, MultipleLocator
+from matplotlib.ticker import MaxNLocator
 
 from attnbook.analysis.word_maps import word_weights
 from attnbook.core import results
@@ -304,15 +304,18 @@ def ablation(kind: str) -> dict[str, list[dict]]:
 
 
 def ablation_table() -> Table:
-    """Show the validation loss and scores (beam, cased) with the model changed."""
-    labels = ABLATION["the model"]
-    rows = [
-        (labels[name], *loss_and_bleu(runs))
-        for name, runs in ablation("the model").items()
-    ]
+    """Show the validation loss and scores (beam, cased) with one thing changed."""
+    groups = {
+        f"changes of {kind}": [
+            (ABLATION[kind][name], *loss_and_bleu(runs))
+            for name, runs in ablation(kind).items()
+            if name not in ("r_drop_5", "lowercase")
+        ]
+        for kind in ABLATION
+    }
     heads = [Column("loss", "nats", "validation", 2)]
     heads += [Column("BLEU", "", "validation", 1)]
-    return table(["Transformer", *heads], rows)
+    return table(["Transformer", *heads], groups)
 
 
 def loss_and_bleu(runs: list[dict]) -> list[float | Spread]:
@@ -320,19 +323,6 @@ def loss_and_bleu(runs: list[dict]) -> list[float | Spread]:
     losses = [run["validation_loss"] for run in runs]
     scores = [run["validation_scores"]["beam, cased"]["bleu"] for run in runs]
     return [spread(x) if len(x) > 1 else x[0] for x in (losses, scores)]
-
-
-def ladder_figure() -> Figure:
-    """Draw the validation BLEU of each model by epoch, in the full runs."""
-    fig, ax = plt.subplots(figsize=(5.5, 4))
-    for run in whole_ladder():
-        epochs = [line["epoch"] for line in run["log"]]
-        bleu = [line["validation_bleu"] for line in run["log"]]
-        ax.plot(epochs, bleu, color=run["colour"], label=run["model"])
-    ax.set(xlabel="epoch", ylabel="validation BLEU", xlim=(0, 36), ylim=(0, None))
-    ax.xaxis.set_major_locator(MultipleLocator(10))
-    label_lines(ax)
-    return fig
 
 
 # Scores
