@@ -101,9 +101,10 @@ def right_word_figure() -> Figure:
 
 def due_table() -> Table:
     """Show how often the first cross-attention finds the word that is due: stored."""
-    found = Value("found", "%", 100, name="word found, changed in the")
-    about = {"names": {"change": CHANGES}, "head": "changed"}
-    return pivot(stored_runs("word_due"), "change", "stack", found, **about)
+    found = Value("found", "%", 100, name="source word found, if changed")
+    names = {"change": CHANGES, "stack": "for the {}"}
+    runs = stored_runs("word_due")
+    return pivot(runs, "change", "stack", found, names=names, head="what is changed")
 
 
 # The suspect
