@@ -146,6 +146,7 @@ def speed_figure() -> Figure:
         speeds = {run["length"]: run["speed"] for run in runs}
         ax.loglog(speeds.keys(), speeds.values(), "o-", color=colour, label=name)
     ax.set_xticks([*speeds], [*map(str, speeds)])
+    ax.set_yticks([1_000, 3_000, 10_000, 30_000])
     ax.minorticks_off()
     ax.yaxis.set_major_formatter("{x:,.0f}")
     ax.set(xlabel="tokens in a text", ylabel="tokens per second")
