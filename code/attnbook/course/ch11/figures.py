@@ -22,7 +22,7 @@ KINDS = {
 
 TRANSLATORS = {
     "bahdanau": "GRUs and attention (chapter 2)",
-    "transformer": "attention without recurrence (chapter 9)",
+    "transformer": "Transformer (chapter 9)",
 }
 """Results of the toy language's translators, and what they are."""
 
