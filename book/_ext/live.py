@@ -397,16 +397,16 @@ def pieces_of(ids: list[int]) -> list[str]:
     return [translator().subwords.tokenizer.id_to_token(i) for i in ids]
 
 
-def glossed(ids: list[int]) -> list[tuple[int, str, str]]:
-    """Return German words: the step that completes each, the word and its gloss."""
-    words: list[tuple[int, str]] = []
+def glossed(ids: list[int]) -> list[tuple[list[tuple[str, int]], str]]:
+    """Return German words, each as its parts with their steps, and its gloss."""
+    words: list[list[tuple[str, int]]] = []
     for step, piece in enumerate(pieces_of(ids)):
         if piece.startswith("<"):
             continue
         if piece.startswith("▁") or not words:
-            words.append((step, ""))
-        words[-1] = (step, words[-1][1] + piece.removeprefix("▁"))
-    return [(step, word, gloss(word)) for step, word in words]
+            words.append([])
+        words[-1].append((piece.removeprefix("▁"), step))
+    return [(parts, gloss("".join(text for text, _ in parts))) for parts in words]
 
 
 def gloss(word: str) -> str:
