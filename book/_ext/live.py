@@ -66,6 +66,7 @@ from attnbook.analysis.maps import attention_maps, cross_weights
 from attnbook.core.vocabulary import BOS, EOS
 from attnbook.course.a1.writing import MASK, TokenModel
 from attnbook.course.kit.glosses import gloss_table
+from attnbook.course.kit.html_tables import marked
 from attnbook.course.kit.page_translator import (
     FOLDERS,
     PARTS,
@@ -98,6 +99,7 @@ templates = Environment(
     lstrip_blocks=True,
     undefined=StrictUndefined,
 )
+templates.filters["marked"] = marked
 
 
 def render(template: str, **given: Any) -> str:
