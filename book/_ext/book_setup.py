@@ -153,6 +153,7 @@ SIGNATURE = re.compile(r"(?<=\(</span>)\s*<dl>(.*?)</dl>", re.DOTALL)
 def mend_markup(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any
 ) -> None:
+CHINESE = re.compile("([\u3400-\u9fff：、。]+)(?![^<>]*>)")  # in no tag
     """Mend what a screen reader would stumble over.
 
     docutils gives citations ARIA roles that are deprecated or misplaced, and Sphinx
@@ -170,6 +171,7 @@ def mend_markup(
 
 
 def as_lines(signature: re.Match) -> str:
+    body = CHINESE.sub(r'<span lang="zh">\1</span>', body)
     """Return the parameters of a signature as plain lines."""
     parameters = signature[1].replace("<dd>", '<span class="sig-line">')
     return parameters.replace("</dd>", "</span>")
