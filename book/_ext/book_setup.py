@@ -90,14 +90,21 @@ def launch_readers_notebooks(
     """Let Colab and Binder open the readers' notebooks, which have their own branch.
 
     ``.github/workflows/publish.yml`` puts them there. The other buttons lead to the
-    source of the page.
+    source of the page. Before the exercises, a line has the same links.
     """
+    places = ""
     for group in context.get("header_buttons", []):
         for button in group.get("buttons", []):
-            address = button.get("url", "")
+            address, name = button.get("url", ""), button.get("text", "")
             if address.startswith((BINDER, COLAB)):
                 address = address.replace("/blob/main/", "/blob/notebooks/")
-                button["url"] = address.replace("/main?", "/notebooks?")
+                button["url"] = address = address.replace("/main?", "/notebooks?")
+            elif name != ".ipynb":
+                continue
+            places += f' · <a href="{address}">{name.replace(".ipynb", "download")}</a>'
+    line = f"<p>Run the cells in the notebook{places.replace(' ·', ':', 1)}.</p>"
+    first = '<div class="exercise admonition"'
+    context["body"] = context.get("body", "").replace(first, line + first, 1)
 
 
 def printed(app: Sphinx) -> Path:
@@ -146,6 +153,7 @@ WITH_COMMA = re.compile(
     r"(<math>(?:(?!</math>).)*</math>)</span>([.,;:!?)]+)", re.DOTALL
 )
 TOGETHER = r'<span class="math-comma">\1\2</span></span>'
+CHINESE = re.compile("([\u3400-\u9fff：、。]+)(?![^<>]*>)")  # in no tag
 # A signature over several lines, as Sphinx 7 writes it.
 SIGNATURE = re.compile(r"(?<=\(</span>)\s*<dl>(.*?)</dl>", re.DOTALL)
 
@@ -163,6 +171,7 @@ def mend_markup(
         for role in ("doc-biblioentry", "doc-backlink", "list"):
             body = body.replace(f' role="{role}"', "")
     body = body.replace("Solution to<a", "Solution to <a")  # underlined a space
+    body = CHINESE.sub(r'<span lang="zh">\1</span>', body)
     if doctree is not None:  # the pages of source files have markup that spans lines
         body = CODE.sub(line_by_line, body)
     body = WITH_COMMA.sub(TOGETHER, SUMMARY.sub(as_code, body))

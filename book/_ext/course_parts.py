@@ -86,7 +86,7 @@ def row(read: nodes.document, label: str, address: str) -> str:
         task = re.sub(key, words, task)
     task = escape(re.sub(":$", ".", re.sub("^the ", "The ", task)))
     task = re.sub(r"\b([A-Z])\^([A-Z])\b", r"\1<sup>\2</sup>", task)
-    task = re.sub(r"\b([a-zA-Z])_([a-z])\b", r"\1<sub>\2</sub>", task)
+    task = re.sub(r"\b([a-zA-Z])_([a-z])(?![a-z])", r"\1<sub>\2</sub>", task)
     link = f'<a href="{address}#{label}">{escape(name)}</a>'
     cells = link, level, f"{minutes} min", task
     return f'<tr data-exercise="{label}"><td>{"</td><td>".join(cells)}</td></tr>'

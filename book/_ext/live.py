@@ -66,6 +66,7 @@ from attnbook.analysis.maps import attention_maps, cross_weights
 from attnbook.core.vocabulary import BOS, EOS
 from attnbook.course.a1.writing import MASK, TokenModel
 from attnbook.course.kit.glosses import gloss_table
+from attnbook.course.kit.html_tables import marked
 from attnbook.course.kit.page_translator import (
     FOLDERS,
     PARTS,
@@ -98,6 +99,7 @@ templates = Environment(
     lstrip_blocks=True,
     undefined=StrictUndefined,
 )
+templates.filters["marked"] = marked
 
 
 def render(template: str, **given: Any) -> str:
@@ -397,16 +399,16 @@ def pieces_of(ids: list[int]) -> list[str]:
     return [translator().subwords.tokenizer.id_to_token(i) for i in ids]
 
 
-def glossed(ids: list[int]) -> list[tuple[int, str, str]]:
-    """Return German words: the step that completes each, the word and its gloss."""
-    words: list[tuple[int, str]] = []
+def glossed(ids: list[int]) -> list[tuple[list[tuple[str, int]], str]]:
+    """Return German words, each as its parts with their steps, and its gloss."""
+    words: list[list[tuple[str, int]]] = []
     for step, piece in enumerate(pieces_of(ids)):
         if piece.startswith("<"):
             continue
         if piece.startswith("▁") or not words:
-            words.append((step, ""))
-        words[-1] = (step, words[-1][1] + piece.removeprefix("▁"))
-    return [(step, word, gloss(word)) for step, word in words]
+            words.append([])
+        words[-1].append((piece.removeprefix("▁"), step))
+    return [(parts, gloss("".join(text for text, _ in parts))) for parts in words]
 
 
 def gloss(word: str) -> str:

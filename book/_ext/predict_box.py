@@ -10,7 +10,7 @@
 
 It becomes a list of answers and a fold with the explanation, readable without
 JavaScript; ``book/_static/predict.js`` makes buttons of the answers. The output of a
-cell tagged ``reveal``, and the paragraph behind it, which speaks of the output, are
+cell tagged ``reveal``, and the paragraphs behind it, which speak of the output, are
 folded until the box before them is answered: no script is needed to cover what would
 tell. `predict_text` makes the form for JupyterLab and Colab.
 """
@@ -249,15 +249,17 @@ def waits(node: nodes.Node) -> bool:
     return isinstance(node, nodes.container) and "tag_reveal" in node["classes"]
 
 
-def said(node: nodes.Node) -> bool:
-    """Say whether a node is a paragraph, which speaks of the results before it."""
-    return isinstance(node, nodes.paragraph)
+def speaks(behind: Sequence[nodes.Node]) -> bool:
+    """Say whether the first of some nodes waits, too, or speaks of what is covered.
 
-
-def glosses(node: nodes.Node) -> bool:
-    """Say whether a node only translates what was printed, in italics or as a quote."""
-    in_italics = said(node) and all(isinstance(part, nodes.emphasis) for part in node)
-    return in_italics or isinstance(node, nodes.block_quote)
+    What ends with a colon, or invites to explore, speaks of what follows it.
+    """
+    if not behind or waits(behind[0]):
+        return bool(behind)
+    text = behind[0].astext()
+    leads_on = text.endswith(":") or text.startswith("Explore.")
+    is_text = isinstance(behind[0], nodes.paragraph | nodes.block_quote)
+    return is_text and (not leads_on or waits(behind[-1]))
 
 
 def cover(cell: nodes.container, box: str) -> None:
@@ -268,11 +270,7 @@ def cover(cell: nodes.container, box: str) -> None:
         return
     cell.children = [part for part in cell if part not in found.children]
     behind, place = cell.parent, cell.parent.index(cell) + 1
-    while place < len(behind):
-        has_spoken = said(found[-1]) and not glosses(found[-1])
-        speaks = said(behind[place]) or glosses(behind[place])
-        if not waits(behind[place]) and (has_spoken or not speaks):
-            break
+    while speaks(behind[place : place + 2]):
         found += behind.pop(place)
     cell += found
 

@@ -124,16 +124,20 @@ const search = {};
   const ALL = 25; // in a group, on the page of the search
   const EXCERPT = 160; // characters
 
+  // A text in pieces, what is Chinese as such.
+  const spoken = (text) =>
+    text.split(/([\p{Script=Han}：、。]+)/u).map((part, i) => (i % 2 ? element("span", { lang: "zh" }, part) : part));
+
   // A text in pieces, with the words that were asked for in marks.
   function marked(text, patterns) {
     const any = new RegExp(patterns.map(({ source }) => `(?:${source})`).join("|"), "gi");
     const pieces = [];
     let end = 0;
     for (const { 0: word, index } of text.matchAll(any)) {
-      pieces.push(text.slice(end, index), element("mark", {}, word));
+      pieces.push(...spoken(text.slice(end, index)), element("mark", {}, ...spoken(word)));
       end = index + word.length;
     }
-    return [...pieces, text.slice(end)];
+    return [...pieces, ...spoken(text.slice(end))];
   }
 
   // From the sentence in which most of the words stand.

@@ -72,6 +72,14 @@ def test_every_chapter_can_be_opened_elsewhere(tree, links, page):
     assert offered.read_bytes() != (tree / f"{page}.ipynb").read_bytes()
 
 
+def test_before_its_exercises_a_page_says_where_they_run(tree):
+    page = (tree / "_build" / "html" / f"{OPENED[1]}.html").read_text("utf-8")
+    line = r"<p>Run the cells in the notebook: (.*)</p><div class=\"exercise admonition"
+    [found] = re.findall(line, page)
+    names = re.findall(r">(\w+)</a>", found)
+    assert sorted(names) == ["Binder", "Colab", "download"]
+
+
 def test_every_address_is_the_one_given_and_leads_to_a_file(tree, links):
     """Jupyter Book's own repository is the default of several buttons."""
     files = (

@@ -6,7 +6,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from page_checks import PHONE, check_accessible, check_width
+from page_checks import ON_PHONE, PHONE, check_accessible, check_width
 from playwright.sync_api import expect
 
 import explorers
@@ -116,6 +116,17 @@ def test_a_query_is_dragged_and_a_stage_is_pressed_in_the_drawing(visit, html):
     figure.locator(".chart-of-Stages rect").nth(24).click(force=True)
     view = explorer_transformer_pass.pass_view(stage=25, position=2)
     expect(figure.get_by_role("status")).to_have_text(view.said)
+
+
+def test_on_a_phone_a_table_shares_the_screen_with_its_controls(visit, html):
+    path, place = page_of(html, explorer_transformer_pass)
+    figure = visit(path, **ON_PHONE).locator(place)
+    figure.scroll_into_view_if_needed()
+    expect(figure.locator(".explorer-drawn .chart-of-Stages")).to_be_visible()
+    controls = figure.locator(".explorer-controls").bounding_box()
+    table = figure.locator(".book-more table").bounding_box()
+    assert controls["y"] < table["y"] < controls["y"] + controls["height"] + 40
+    assert table["y"] + table["height"] < controls["y"] + PHONE["height"] / 2
 
 
 def test_without_javascript_the_picture_stays(visit, html):

@@ -46,7 +46,10 @@ def test_without_attention_every_sentence_becomes_the_same(front):
     front.reload()
     assert german(front).startswith("Die alte Frau")
     switch = front.get_by_role("checkbox", name="attention to the English")
+    place = switch.bounding_box()
     switch.uncheck()
+    assert switch.bounding_box() == place
+    expect(front.locator("figure.tr-light .tr-player")).to_contain_text("step 21 of 21")
     stored = german(front)
     assert stored.startswith(WITHOUT)
     front.get_by_role("button", name="A man bites a dog.").click()

@@ -21,6 +21,7 @@ def note(page):
 def test_the_mouse_shows_a_definition_and_can_move_onto_it(page, note):
     page.locator(LINK).first.hover()
     expect(note).to_contain_text("Setting each feature to 0")
+    expect(note.locator("[lang=zh]")).to_contain_text("中文")
     note.hover()
     page.wait_for_timeout(400)
     expect(note).to_be_visible()

@@ -34,7 +34,7 @@ def translator(visit):
 def german(figure):
     """The words that are written so far, when the translator has finished."""
     expect(figure).not_to_have_attribute("aria-busy", "true", timeout=60_000)
-    return figure.locator(".tr-word:not(.tr-later) > [lang]").all_inner_texts()
+    return [*filter(None, figure.locator(".tr-word > [lang]").all_inner_texts())]
 
 
 def translate(figure, text):
@@ -78,7 +78,7 @@ def test_by_touch_on_a_phone(translator, form):
     place = figure.locator(".tr-player > span")
     last = int(place.inner_text().split(" of ")[1])
     figure.get_by_role("button", name="Back").tap()
-    expect(place).to_have_text(f"{last - 1} of {last}")
+    expect(place).to_have_text(f"step {last - 1} of {last}")
     figure.locator("[type=text]").fill(70 * "x")
     figure.locator("[type=text]").press("Enter")
     expect(figure.locator(".tr-english").first).to_have_text(70 * "x")
@@ -119,6 +119,27 @@ def test_steps_and_steering_by_keyboard(translator):
     assert german(figure)[-1] == "Bahnhof."
     told = figure.locator(".live-score").inner_text()
     assert float(told.split(": ")[1].replace("−", "-")) > -4.33
+
+
+@pytest.mark.parametrize("form", ["light", "search"])
+def test_words_grow_as_they_are_written_and_no_button_moves(translator, form):
+    """A word before the full stop is there as soon as it is generated."""
+    figure = translator(form, **ON_PHONE)
+    words = translate(figure, "A dog runs across a soccer field.")
+    back = figure.get_by_role("button", name="Back")
+    last = int(figure.locator(".tr-player > span").inner_text().split(" of ")[1])
+    place = back.bounding_box()
+    before = 2 if form == "light" else 1  # steps after the last letters
+    for _ in range(before):
+        back.tap()
+    assert words[-1].endswith(".")
+    if form == "light":
+        assert german(figure) == [*words[:-1], words[-1].removesuffix(".")]
+    for _ in range(last - before):
+        assert back.bounding_box() == place
+        back.tap()
+    assert german(figure) == []
+    assert back.bounding_box() == place
 
 
 def test_a_beam_is_drawn_and_finds_the_station(translator):
@@ -185,7 +206,7 @@ def test_a_setting_leaves_the_reader_where_they_are_and_the_page_at_work(transla
     figure.get_by_role("slider", name="Length penalty").press("ArrowRight")
     german(figure)
     at, of = figure.locator(".tr-player > span").inner_text().split(" of ")
-    assert at == of
+    assert at == f"step {of}"
     figure.locator("[type=text]").fill(" ".join(["a dog and"] * 30))
     ticks = figure.evaluate(
         """async box => {

@@ -53,9 +53,9 @@ def test_code_fits_a_phone(page):
 
 
 def test_a_table_keeps_its_first_column(visit):
-    page = visit("book/ch06_masks.html", viewport=PHONE)
-    box = page.locator("#tab-ch6-losses .book-table")
-    assert box.evaluate("e => { e.scrollLeft = 100; return e.scrollLeft; }") > 0
+    page = visit("book/lab04_scaled_dot_product.html", viewport=PHONE)
+    box = page.locator("#tab-lab4-cuts .book-table")
+    assert box.evaluate("e => { e.scrollLeft = 50; return e.scrollLeft; }") > 0
     head = box.locator("th[scope=row]").first
     assert abs(head.bounding_box()["x"] - box.bounding_box()["x"]) < 2
 

@@ -24,8 +24,10 @@ def press(figure, name):
 
 
 def started(figure):
-    press(figure, "Train it here")
-    expect(figure.get_by_role("button", name="Train both")).to_be_focused()
+    """Open it; what trains at once begins anew."""
+    figure.locator(".play-open button").click()
+    expect(figure.locator(".play-train")).to_be_focused()
+    press(figure, "Start again")
 
 
 def train_long(figure):
@@ -43,12 +45,12 @@ def test_by_mouse(playground):
     figure = playground("one-head")
     assert not figure.locator(".play-stored p").first.is_visible()
     figure.page.emulate_media(media="print")
-    expect(figure.get_by_role("button", name="Train it here")).to_be_hidden()
+    expect(figure.get_by_role("button", name="Train both")).to_be_hidden()
     figure.page.emulate_media(media="screen")
     figure.get_by_role("radio").nth(1).check()  # before anything is loaded
     figure.page.reload()
     expect(figure.get_by_role("radio").nth(1)).to_be_checked()
-    expect(figure).to_contain_text("Both models: one layer, d_k = 16, D = 32")
+    expect(figure).to_contain_text("Both models: one layer, dk = 16, D = 32")
     started(figure)
     assert numbers(figure) == ["Not trained yet"] * 2
     press(figure, "One step")
@@ -87,12 +89,9 @@ def test_what_explodes_ends_at_the_edge_of_the_chart(playground):
 def test_by_keyboard_with_little_motion(playground):
     figure = playground("no-mask", reduced_motion="reduce")
     page = figure.page
-    figure.get_by_role("button", name="Train it here").focus()
+    figure.get_by_role("button", name="Train both").focus()
     page.keyboard.press("Enter")
-    train = figure.get_by_role("button", name="Train both")
-    expect(train).to_be_focused()
-    train_long(figure)
-    page.keyboard.press("Space")
+    expect(figure.locator(".play-train")).to_be_focused()
     expect(figure.locator(".play-status")).to_have_text("Training …")
     page.keyboard.press("Space")  # the same button, which pauses now
     expect(figure.locator(".play-status")).to_have_text("Paused.")
@@ -193,7 +192,7 @@ def test_without_its_scripts(browser, serve, html):
     page.route("**/playground/engine.js*", lambda route: route.abort())
     page.goto(f"{serve(html)}/{PAGE}")
     figure = page.locator("#train-one-head")
-    press(figure, "Train it here")
+    press(figure, "Train both")
     expect(figure.locator(".play-alert")).to_contain_text("engine.js could not be")
     page.unroute("**/playground/engine.js*")  # the next try works, over HTTP too
     started(figure)

@@ -69,6 +69,13 @@ def test_until_an_answer_is_chosen_the_result_is_covered(page):
     expect(group.get_by_role("button")).to_have_count(3)
 
 
+def test_all_that_speaks_of_a_result_waits_and_what_leads_on_does_not(visit):
+    page = visit("book/ch04_scaled_dot_product.html")
+    for text in ("the winner gets 0.74 on average", "Both faults have one cause"):
+        expect(page.get_by_text(text)).to_be_hidden()
+    expect(page.get_by_text("Training has to begin with these")).to_be_visible()
+
+
 MARKS = [
     (0, "Not quite: the answer is (b).", ["your prediction", "correct", ""]),
     (1, "Correct.", ["", "your prediction, correct", ""]),

@@ -79,6 +79,16 @@ def test_hidden_contents_stay_hidden_on_the_next_page(visit, serve, html):
     expect(sidebar).to_be_visible()
 
 
+def test_what_is_said_of_a_copy_can_be_read_in_the_dark(visit):
+    page = visit("book/ch04_scaled_dot_product.html", color_scheme="dark")
+    button = page.locator(".cell_input button.copybtn").first
+    button.evaluate("e => e.classList.add('success')")  # as after a press
+    look = "e => getComputedStyle(e, '::after')"
+    ground = button.evaluate(f"e => ({look})(e).backgroundColor")
+    assert button.evaluate(f"e => ({look})(e).color") == "rgb(18, 18, 18)"
+    assert ground == "rgb(220, 223, 228)"
+
+
 def test_no_hole_follows_a_root(visit):
     page = visit("book/ch04_scaled_dot_product.html")
     page.wait_for_function(

@@ -23,9 +23,6 @@ window.attnbook ??= {};
     return made;
   };
 
-  // How wide the columns of a map are: narrower where a phone has no room.
-  const fitting = (room, columns) => Math.max(15, Math.min(26, room / columns.length));
-
   // Where the names of a map stand; a small one, of letters or numbers, is one of several.
   const large = (rows, columns, [ofRows, ofColumns]) => ({
     left: 30 + widest(rows),
@@ -187,7 +184,9 @@ window.attnbook ??= {};
       const place = small ? SMALL : large(rows, columns, roles);
       const { left, top, beyond } = place;
       const [tall, paler] = texts.length ? [36, 0.35] : [26, 1];
-      const size = small ?? (texts.length ? 42 : fitting(room - left - beyond, columns));
+      // Columns are narrower where a phone has no room.
+      const fitting = Math.max(15, Math.min(26, (room - left - beyond) / columns.length));
+      const size = small ?? (texts.length ? 42 : fitting);
       const high = small ?? tall;
       const [width, height] = [left + size * columns.length, top + high * rows.length];
       const drawing = drawn("svg", { "data-width": width + beyond, "data-height": height + 4 });

@@ -1,6 +1,6 @@
 // The playground, part 3: what a page loads at once.  A figure of class train-here holds a
-// question and stored runs, made by book/_ext/live.py; a click on its button, or an
-// address that names a setting, loads the engine and the view.
+// question and stored runs, made by book/_ext/live.py; a click on its button loads the
+// engine and the view, and trains; in free play it opens the choices, as does an address.
 "use strict";
 
 {
@@ -16,6 +16,7 @@
       const { version } = figure.dataset;
       await Promise.all(files.map((file) => loadScript(`${FOLDER}${file}?v=${version}`)));
       figure.playground = new globalThis.playground.Figure(figure);
+      if (figure.playground.preset) figure.playground.start();
     } catch (problem) {
       button.disabled = false;
       alert.textContent = `The models could not be started: ${problem.message}.`;

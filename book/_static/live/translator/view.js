@@ -34,16 +34,19 @@
     return /^[\p{L}\p{N}]/u.test(piece) ? `·${piece}` : piece;
   };
 
-  // Tokens in words, each with the step that completes it: [{word, gloss, step}, …].
+  // Tokens in words, each with its parts and the step of its last letters:
+  // [{parts: [{text, step}, …], gloss, step}, …].
   live.glossed = (pieces) => {
     const words = [];
     pieces.forEach((piece, step) => {
       if (piece.startsWith("<")) return;
-      if (piece.startsWith("▁") || !words.length) words.push({ word: "" });
-      const last = words.at(-1);
-      Object.assign(last, { word: last.word + piece.replace("▁", ""), step });
+      if (piece.startsWith("▁") || !words.length) words.push([]);
+      words.at(-1).push({ text: piece.replace("▁", ""), step });
     });
-    return words.map((one) => ({ ...one, gloss: glossOf(one.word) }));
+    return words.map((parts) => {
+      const { step } = parts.findLast(({ text }) => /[\p{L}\p{N}]/u.test(text)) ?? parts[0];
+      return { parts, step, gloss: glossOf(parts.map(({ text }) => text).join("")) };
+    });
   };
 
   // An English word for a German one; "?" for what the captions of the training lack.
@@ -118,8 +121,9 @@
       this.attends = this.find(".tr-switch input");
       this.attends.addEventListener("change", () => {
         this.figure.classList.toggle("tr-cut", !this.attends.checked);
-        if (this.result) this.anew(Infinity);
-        else german.replaceChildren(...stored[Number(!this.attends.checked)]);
+        if (this.result) return this.anew(Infinity);
+        german.replaceChildren(...stored[Number(!this.attends.checked)]);
+        this.pauseAt(this.length);
       });
       if (calm.matches) return;
       this.moves = true;
@@ -279,7 +283,10 @@
       this.source = [...read.map(({ piece, id }) => (id === 3 ? `${piece}\u00a0?` : label(piece))), this.name("<eos>")];
       this.player.hidden = false;
       this.film.stop();
-      if (!this.result.beam) this.draw(this.result);
+      this.draw(this.result);
+      // A beam's hypotheses are drawn one after another, in the room of the last.
+      this.said.style.minHeight = "";
+      this.said.style.minHeight = `${this.said.offsetHeight}px`;
       if (at !== undefined || calm.matches) this.pauseAt(at ?? Infinity);
       else {
         this.show(from);
@@ -311,10 +318,11 @@
     // What the second model makes of the German, once it is loaded and the German is whole.
     async tellBack(over) {
       const { result } = this;
-      this.backward.hidden = !over;
+      this.backward.hidden = false;
+      this.backward.inert = !over; // its room stays
       this.ask.hidden = back.ready;
       this.ask.textContent = `Say it in English (loads ${megabytes(back)})`;
-      this.english.replaceChildren();
+      if (!result.back) this.english.replaceChildren();
       if (!over || !back.ready) return;
       result.back ??= (await live.inSlices(back.work(result.text))).text;
       if (this.result !== result || this.at < this.length) return;
@@ -335,8 +343,8 @@
     get length() {
       const { beam, tokens } = this.result ?? {};
       if (this.result) return beam ? beam.tree.length : tokens.length;
-      const steps = [...this.figure.querySelectorAll("[data-step]")].map(({ dataset }) => Number(dataset.step));
-      return 1 + Math.max(...steps);
+      const steps = [...this.figure.querySelectorAll(".tr-german [data-step]")].map(({ dataset }) => Number(dataset.step));
+      return 2 + Math.max(...steps); // and the end
     }
 
     // The example, before it is touched, rests at the end and begins again.
@@ -359,7 +367,7 @@
       const over = at >= this.length;
       this.back.setAttribute("aria-disabled", at === 0);
       this.on.setAttribute("aria-disabled", over);
-      this.count.textContent = `${at} of ${this.length}`;
+      this.count.textContent = `step ${at} of ${this.length}`;
       if (this.result) this.showResult(over);
       this.mark();
     }
@@ -397,10 +405,10 @@
     // The German, each word with its gloss, and its lines.
     draw({ tokens, state }) {
       const pieces = tokens.map((id) => translator.subwords.pieces[id]);
-      const words = live.glossed(pieces).map(({ word, gloss, step }) =>
-        element("span", { class: "tr-word", "data-step": step },
-          element("span", { lang: "de" }, word),
-          element("span", { class: "tr-gloss" }, gloss || "\u00a0")),
+      const words = live.glossed(pieces).map(({ parts, gloss, step }) =>
+        element("span", { class: "tr-word" },
+          element("span", { lang: "de" }, ...parts.map((part) => element("span", { "data-step": part.step }, part.text))),
+          element("span", { class: "tr-gloss", "data-step": step }, gloss || "\u00a0")),
       );
       this.score = paragraph("live-score");
       this.said.replaceChildren(paragraph("tr-english", this.text), paragraph("tr-german", ...words), this.score);
@@ -413,13 +421,11 @@
       const { steps, tokens, beam } = this.result;
       if (beam) return;
       const t = Math.min(this.at, tokens.length - 1);
-      const given = tokens.slice(0, t);
-      const before = given.length ? `After “${translator.subwords.join(given)}”` : "At the start";
       const options = this.method === "sample" ? this.options() : {};
       const left = new Map(live.tokenProbabilities(steps[t], options).map(({ id, p }) => [id, p]));
       const rows = live.best(steps[t], BEST).map(({ id }) => this.candidate(id, t, left.get(id) ?? 0, tokens[t]));
       this.candidates.replaceChildren(
-        paragraph("tr-after", `${before}, the most probable next subwords. Choose one to steer:`),
+        paragraph("tr-after", "The most probable next subwords. Choose one to steer:"),
         element("div", { class: "tr-bars", role: "group", "aria-label": "Next subwords" }, ...rows),
       );
     }

@@ -72,7 +72,7 @@ export const start = (image, { asking, offering, q, k, v, most, colours }) => {
   const scores = each(() => make("span"));
   const weights = each(() => cell());
   const outputs = asking.map(() => make("td", { style: `${HIGH}; white-space: pre-line; background: ${colours.value.pale}` }));
-  const said = make("p", { class: "book-result", "aria-live": "polite", style: "margin: 0.3em 0; white-space: pre-line" });
+  const said = make("p", { class: "book-result", "aria-live": "polite", style: "margin: 0.3em 0; white-space: pre-line; min-height: 7.3em" });
   const columns = (pairs) => pairs.map(([one, two], j) => head("col", offering[j], make("br"), one, make("br"), two));
   const scoreRows = asking.map((word, i) => [
     head("row", word, make("br"), ...queries[i]),
@@ -87,12 +87,13 @@ export const start = (image, { asking, offering, q, k, v, most, colours }) => {
     ], ...weightRows),
   ];
   const root = make("span", {}, "divide the scores by √", make("i", {}, "d", make("sub", {}, "k")), " = √2");
+  // What is said stands next to what is touched.
+  const [above, below] = tables.map((table) => make("div", { class: "book-live", style: "display: inline-block; "
+    + `padding: 4px; background: #FFF; color: ${colours.ink}; border-radius: 6px; color-scheme: light` }, table));
   frame.replaceChildren(
     make("div", { class: "book-controls", style: `${ROW}; justify-content: space-between` },
       make("label", { style: `${ROW}; min-height: 24px` }, scaled, root), reset),
-    make("div", { class: "book-live", style: "display: inline-flex; flex-wrap: wrap; gap: 12px; padding: 4px; max-width: 100%; "
-      + `background: #FFF; color: ${colours.ink}; border-radius: 6px; color-scheme: light` }, ...tables),
-    said,
+    above, said, below,
   );
 
   // --- The computation ---

@@ -125,7 +125,7 @@ def _as_html(made: Table) -> str:
         lines.append("<tbody>")
         if name:
             cell = f'<th scope="rowgroup" colspan="{len(heads)}"{LEFT}>'
-            lines.append(f"<tr>{cell}{_marked(name)}</th></tr>")
+            lines.append(f"<tr>{cell}{marked(name)}</th></tr>")
         for _ in group:
             cells = zip(next(rows), sides, wide, strict=True)
             kinds = chain(["th"], repeat("td"))
@@ -144,7 +144,7 @@ def _cell(kind: str, written: tuple[str, str], is_numeric: bool, wide: int) -> s
         area = f' <span class="range" style="{look}; opacity: 0.75">{area}</span>'
     scope = ' scope="row"' if kind == "th" else ""
     side = RIGHT if is_numeric else LEFT
-    return f"<{kind}{scope}{side}>{_marked(text)}{area}</{kind}>"
+    return f"<{kind}{scope}{side}>{marked(text)}{area}</{kind}>"
 
 
 def _head_rows(heads: Sequence[Column], sides: Sequence[bool]) -> list[str]:
@@ -156,7 +156,7 @@ def _head_rows(heads: Sequence[Column], sides: Sequence[bool]) -> list[str]:
         if group:
             style = ' style="text-align: center"'
             span = f'scope="colgroup" colspan="{len(names)}"{style}'
-            above.append(f"<th {span}>{_marked(group)}</th>")
+            above.append(f"<th {span}>{marked(group)}</th>")
             below += [_head(*name, "") for name in names]
         else:
             above += [_head(*name, ' rowspan="2"') for name in names]
@@ -170,11 +170,11 @@ def _head(head: Column, is_numeric: bool, span: str) -> str:
     unit = ""
     if head.unit:
         style = ' style="font-weight: normal"'
-        unit = f'<br/><span class="unit"{style}>{_marked(head.unit)}</span>'
-    return f'<th scope="col"{span}{side}>{_marked(head.name)}{unit}</th>'
+        unit = f'<br/><span class="unit"{style}>{marked(head.unit)}</span>'
+    return f'<th scope="col"{span}{side}>{marked(head.name)}{unit}</th>'
 
 
-def _marked(text: str) -> str:
+def marked(text: str) -> str:
     """Return text as HTML: code in backticks, and letters with a subscript."""
     parts = escape(text, quote=False).split("`")
     parts[::2] = [SUBSCRIPT.sub(r"<i>\1</i><sub>\2</sub>", part) for part in parts[::2]]
