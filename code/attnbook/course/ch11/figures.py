@@ -20,20 +20,14 @@ KINDS = {
 }
 """Kinds of layer, and the colours of their lines."""
 
-TRANSLATORS = {
-    "bahdanau": "GRUs and attention (chapter 2)",
-    "transformer": "Transformer (chapter 9)",
-}
-"""Results of the toy language's translators, and what they are."""
-
 # The race
 
 
 def ledger_table() -> Table:
     """Show how many sentences of four clauses two translators get right."""
     heads = ["model", Column("parameters"), Column("four clauses", "% exact", digits=1)]
-    rows = []
-    for name, words in TRANSLATORS.items():
+    rows, gru = [], "GRUs and attention (chapter 2)"
+    for name, words in (("bahdanau", gru), ("transformer", "Transformer (chapter 9)")):
         found = results.load(name)
         exact = [100 * run["exact"]["4"] for run in found["runs"]]
         rows.append((words, found["parameters"], spread(exact)))
@@ -146,15 +140,13 @@ def speed_figure() -> Figure:
         speeds = {run["length"]: run["speed"] for run in runs}
         ax.loglog(speeds.keys(), speeds.values(), "o-", color=colour, label=name)
     ax.set_xticks([*speeds], [*map(str, speeds)])
-    ax.set_yticks([1_000, 3_000, 10_000, 30_000])
+    ax.set_yticks([1e3, 3e3, 1e4, 3e4], ["1,000", "3,000", "10,000", "30,000"])
     ax.minorticks_off()
-    ax.yaxis.set_major_formatter("{x:,.0f}")
     ax.set(xlabel="tokens in a text", ylabel="tokens per second")
     label_lines(ax)
     return fig
 
 
-RATE = 3e-3
 WIDTHS = dict.fromkeys(FIVE, 256) | {"transformer": 128}
 """Widths at which the models race: the RNNs have more parameters."""
 Curve = dict[str, list[float]]
@@ -175,7 +167,7 @@ def core_curves() -> dict[str, Curve]:
             "runs"
         ].items()
     }  # the Transformer of these runs was trained in bfloat16
-    (run,) = stored_runs("five_by_epoch", model="transformer", rate=RATE)
+    (run,) = stored_runs("five_by_epoch", model="transformer", rate=3e-3)
     alone = results.load("luong_in_one_call")
     losses |= {"transformer": run["loss"], "in one call": alone["loss"]}
     speeds["in one call"] = [  # timed in turns with the Transformer
