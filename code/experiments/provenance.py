@@ -194,7 +194,7 @@ def reach_code(thing: FunctionType | type, found: dict[str, str]) -> None:
         for key, cell in enclosed:
             reach(f"{name}.{key}", cell.cell_contents, found)
         names = {*named(function.__code__)}
-        for key in names & function.__globals__.keys():
+        for key in sorted(names & function.__globals__.keys()):
             value = function.__globals__[key]
             place = f"{function.__module__}.{key}"
             if isinstance(value, ModuleType) and value.__name__.startswith(OURS):
