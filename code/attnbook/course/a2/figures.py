@@ -104,47 +104,16 @@ def rescue_figure() -> Figure:
     return fig
 
 
-RESCUED_WITH = {
-    "": "parts of 2017",
-    ", RoPE": "RoPE instead of sinusoids",
-    ", QK-norm": "QK-norm†",
-    ", SwiGLU": "SwiGLU",
-    ", all parts": "all of today's parts",
-}
-"""What is replaced in post-norm, as the stored controls name it, and for a reader."""
-
-
-def post_norm_table() -> Table:
-    """Count the runs of post-norm that a part rescues, without and with a warm-up."""
-    rows = []
-    for part, label in RESCUED_WITH.items():
-        without = control_excess(f"post-norm{part}") or at_largest("post_norm")
-        groups = without, control_excess(f"post-norm{part}, warm-up")
-        rows.append((label, *(_rescued(seeds) for seeds in groups)))
-    heads = [Column(head, group="runs rescued") for head in ("alone", "with a warm-up")]
-    return table(["post-norm with", *heads], rows)
-
-
-def _rescued(excess: list[float]) -> str:
-    return f"{sum(x < LETTERS / 10 for x in excess)} of {len(excess)}"
-
-
 def sharp_heads_table() -> Table:
-    """Show how sharp the attention of some blocks becomes, and on what."""
+    """Show how sharp the attention of some blocks becomes."""
     rows = []
-    for name in dict.fromkeys(run["model"] for run in stored_runs("sharp_heads")):
+    for name in ("baseline", "baseline, warm-up", "QK-norm", "RoPE"):
         runs = stored_runs("sharp_heads", model=name)
-        early, late = (
-            fmean(fmean(run["largest"][look]) for run in runs) for look in (0, -1)
-        )
-        same = fmean(fmean(run["distance"][-1]) for run in runs)
-        excess = spread(run["excess"] for run in runs)
+        largest = fmean(fmean(run["largest"][-1]) for run in runs)
         label = PARTS["qk_norm"] if name == "QK-norm" else name
-        rows.append((label, early, late, 100 * same, excess))
+        rows.append((label, largest, spread(run["excess"] for run in runs)))
     heads = [
-        Column("after 20 steps", group="mean largest weight", digits=2),
-        Column("after 300", group="mean largest weight", digits=2),
-        Column("at one distance", "%"),
+        Column("mean largest weight", digits=2),
         Column("excess loss", "nats", digits=2),
     ]
     return table(["block", *heads], rows)
