@@ -1,4 +1,4 @@
-"""The drawings of chapter 9: the model, and its memory."""
+"""The drawing of chapter 9: the model."""
 
 from math import copysign
 
@@ -154,46 +154,3 @@ def _add(d: LinkedDiagram, box: Box, fork: float, side: float) -> Box:
     x, edge = box.x + side, box.x + copysign(0.9, side)  # of the line upwards
     d.arrow((edge, fork), (x, fork), (x, plus.y), plus)
     return plus
-
-
-def one_memory() -> Diagram:
-    """Each decoder layer makes keys and values of its own from the one memory."""
-    alt = (
-        "Left, from the bottom up: source vectors, an encoder of N layers, memory, "
-        "(B, S, D). Right: target vectors go into decoder layer 1, its self-attention "
-        "and then its cross-attention, and on into decoder layer 2, built in the same "
-        "way. One arrow from the memory goes into each decoder layer and forks there "
-        "to the matrices W^K and W^V, from which keys and values lead to the "
-        "cross-attention. Its queries come from the self-attention below it."
-    )
-    d = Diagram(510, 512, alt=alt)
-    left, right = 74, 414
-    memory = d.box("memory", left, 250, width=90, **SOURCE)
-    encoder = d.box("encoder\nN layers", left, 390, width=110, height=52)
-    d.arrow(d.text("source vectors", left, 496, **SOURCE), encoder, **SOURCE)
-    d.arrow(encoder, memory, label="(B, S, D)", **SOURCE)
-    below = d.text("target vectors", right, 496, **TARGET)
-    for layer, y in ((1, 352), (2, 144)):
-        below = _decoder_layer(d, right, y, below, layer)
-        d.line((memory.x + 45, memory.y), (152, memory.y), (152, y), **SOURCE)
-        ways = []
-        for look, letter, side in ((KEY, "K", -1), (VALUE, "V", 1)):
-            matrix = d.box(f"$W^{letter}$", 232, y + 23 * side, width=44, **look)
-            d.arrow((152, y), (184, y), (184, matrix.y), matrix, **SOURCE)
-            ways.append((matrix, letter, look))
-        for matrix, letter, look in ways:
-            end = Box(right, matrix.y, 140, 24)
-            d.arrow(matrix, end, label=f"${letter}$", **look)
-    d.arrow(below, d.text("further layers", right, 20, **TARGET), **TARGET)
-    return d
-
-
-def _decoder_layer(d: Diagram, x: float, y: float, below: Box, layer: int) -> Box:
-    """A decoder layer's two attentions; returns the box of the upper one."""
-    d.frame(166, y - 50, x + 90, y + 128)
-    d.text(f"decoder layer {layer}", 236, y + 110)
-    own = d.box("self-attention", x, y + 92, width=140, height=36)
-    d.arrow(below, own, **TARGET)
-    cross = d.box("cross-attention", x, y, width=140, height=78)
-    d.arrow(own, cross, label="$Q$", **QUERY)
-    return cross

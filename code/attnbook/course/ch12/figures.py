@@ -333,23 +333,6 @@ PUBLISHED = {"test_2016_flickr": 41.02}
 2021, from README-baseline.md of LividWo/Revisit-MMT. Its tokenisation and sacreBLEU's
 13a agree in 991 of the 1,000 lowercased references."""
 
-RULES = {
-    "sacreBLEU's own, cased": "sacreBLEU's default: rule 13a, cased",
-    "lowercased": "rule 13a, lowercased",
-    "words between spaces": "split at spaces, cased",
-    "words between spaces, lowercased": "split at spaces, lowercased",
-    "letter by letter": "every character a token",
-}
-"""The stored rules, as a reader calls them."""
-
-
-def scorings_table() -> Table:
-    """Show one output's BLEU by several rules: ``multi30k_scores``."""
-    runs = results.load("multi30k_scores")["scorings"]
-    bleu = Value("bleu", digits=1, name="BLEU")
-    return pivot(runs, "rule", None, bleu, names={"rule": RULES}, head="tokenisation")
-
-
 FIVE_CAPTIONS = {
     864: (
         "This is a clown at an elementary school.",
