@@ -58,18 +58,18 @@ def _largest(numbers: Iterable[tuple[str, float]]) -> str:
     return ", ".join(f"{word} {x:.2f}" for word, x in best if x >= 0.005)
 
 
-def boxes_table() -> Table:
-    """Show the exact match of a model with a box held at its mean: stored."""
+def boxes_table(*starts: str) -> Table:
+    """Show the exact match of a model with a box held at its mean: all, or some."""
     exact, groups = defaultdict(list), defaultdict(list)
     for run in stored_runs("boxes_off"):
-        exact[run["box"]].append(100 * run["exact"])
+        if run["box"].startswith(starts or ""):
+            exact[run["box"]].append(100 * run["exact"])
     for box, shares in exact.items():
         if box == "none":
             heading, name = "", "nothing"
         elif " and " in box:
-            name = "the three that cost no short sentence"
-            if "decoder" not in box:
-                name = "both self-attentions of the encoder"
+            layer_2 = "layer 2: self-attentions, and the decoder's feed-forward"
+            name = layer_2 if "decoder" in box else "the encoder's self-attentions"
             heading = "at once"
         else:
             stack, *layer, name = box.replace(" ", ".").split(".")
