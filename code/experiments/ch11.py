@@ -306,3 +306,16 @@ def speed_by_length(d: int, tokens: int, model: str, length: int) -> dict:
     with patch.multiple(seq2seq, **AS_IT_IS):
         one_pass()  # the first call takes longer
         return {"speed": round(tokens / median_seconds(one_pass))}
+
+
+@sweep(d=(64, 256), tokens=(2048, 8192), model=TRANSLATORS, length=512)
+def memory_by_length(d: int, tokens: int, model: str) -> dict:
+    """Peak memory of one step of this training, beyond weights, in texts of 512."""
+    translator = TRANSLATORS[model](len(TARGET), d)
+    ids = torch.randint(UNK + 1, len(TARGET), (tokens // 512, 512))
+
+    def one_pass() -> None:
+        token_loss(translator(ids, ids), ids).backward()
+
+    with patch.multiple(seq2seq, **AS_IT_IS):
+        return {"bytes": peak_bytes(one_pass)}
