@@ -249,6 +249,31 @@ def at_largest(model: CharacterModel, seed: int, warm_up: int = 1) -> dict:
     return {"excess": round(excess, 4), "losses": losses}
 
 
+ADVISED: dict[str, Callable[[], nn.Module]] = {
+    **{name: VARIANTS[name] for name in ("pre_norm", "rotary", "today")},
+    "rotary, swiglu": lambda: pre_norm_model(
+        OF_TODAY._replace(attention=rotary_heads, norm=OF_2017.norm)
+    ),
+}
+"""What an answer to which parts to choose may advise."""
+
+
+@sweep(
+    variant=ADVISED,
+    learning_rate=LEARNING_RATES[-2:],
+    warm_up=(1, WARM_UP),
+    seed=SEEDS,
+    steps=STEPS,
+)
+def block_advice(variant: str, learning_rate: float, warm_up: int, seed: int) -> dict:
+    """Train with and without a warm-up; "excess" on both halves of held-out texts."""
+    ids, least = held_out(LENGTH, HELD_OUT)
+    model = ADVISED[variant]()
+    train(model, seed, learning_rate, warm_up)
+    excess = (character_losses(model, ids) - least).unflatten(1, (2, -1))
+    return {"excess": rounded(excess.mean((0, 2)))}
+
+
 # Does the softmax saturate, and what do sharp heads look at?
 
 WATCHED_AT = (20, 50, STEPS - 1)  # updates before the look

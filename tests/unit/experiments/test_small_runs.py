@@ -137,6 +137,7 @@ SMALL = {
     # a2
     "block_nine_seeds": SHORT_TEXTS,
     "block_controls": SHORT_TEXTS,
+    "block_advice": SHORT_TEXTS,
     "qk_norm_with_biases": SHORT_TEXTS,
     "sharp_heads": SHORT_TEXTS | {"FULL_ROWS": 4, "WATCHED_AT": (0, 9)},
     # a3
