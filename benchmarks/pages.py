@@ -167,8 +167,8 @@ def translation_times(page: Page) -> Iterator[tuple[str, list[float]]]:
     """Time toy sentences of one to four clauses, and a caption of 12 words."""
     pairs = [pair for clauses in (1, 2, 3, 4) for pair in held_out_pairs(clauses, 5)]
     toy = [[*SOURCE.encode(pair.source), EOS] for pair in pairs]
-    for name in TOY_MODELS:
-        page.add_script_tag(path=HTML / "_static" / "live" / "data" / f"{name}.js")
+    for name in ("recurrent", *(f"data/{model}" for model in TOY_MODELS)):
+        page.add_script_tag(path=HTML / "_static" / "live" / f"{name}.js")
     page.evaluate("attnbook.translator.load()")
     for name, call in CALLS.items():
         sources = toy if name in TOY_MODELS else [CAPTION]
