@@ -38,8 +38,8 @@ from attnbook.core.vocabulary import UNK
 from attnbook.models.registry import RECURRENT
 from attnbook.models.transformer import Transformer
 from attnbook.nn.masks import causal_mask
+from attnbook.translation.backends import choose_precision, set_backends
 from attnbook.translation.configs import Config
-from attnbook.translation.devices import choose_precision, set_backends
 from attnbook.translation.models import model_from_config
 from attnbook.translation.run_folder import read_metrics
 from attnbook.translation.train_command import read_config, train

@@ -59,7 +59,7 @@ Written by `scripts/ship_model.py` from the run's results.
 
 TWICE = """ Each caption comes twice,
   with a person's translation and with that of three models of this size together, which
-  were trained on the same pairs (`benchmarks/distil.py` at the tag `gpu-runs`)."""
+  were trained on the same pairs (`benchmarks/distil.py` at commit `ee4e0849`)."""
 
 NAMES = (
     *("multi30k_en_de", "multi30k_bahdanau"),

@@ -56,7 +56,7 @@ def mounted(app: Sphinx, still: re.Match) -> str:
     name, explorer = short_name(still["name"]), EXPLORERS[still["name"]]
     write_data(app, name, explorer)
     shown = explorer.on_page(**{k: c.start for k, c in explorer.controls.items()})
-    stacked = sum(chart.height for chart in shown.drawn)
+    stacked = sum(chart.stacked for chart in shown.drawn)
     room = f'style="--height: {shown.height}px; --stacked: {stacked}px"'
     kind = "explorer explorer-printed" if explorer.printed else "explorer"
     opening = (

@@ -100,7 +100,7 @@ def written(node: nodes.Node, *, display: bool = False) -> str:
     try:
         return typeset(tex, display=display)
     except ValueError as problem:
-        logger.warning("formula: %s", problem, location=node)
+        logger.warning("formula %s: %s", tex, problem, location=node)
         return ""
 
 

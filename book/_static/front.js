@@ -3,29 +3,34 @@
 "use strict";
 
 {
+  // The place that was left; after a page that was read to its end, the next one that wasn't.
   function offerToGoOn() {
     const place = progress.get("places", "last");
     const line = document.querySelector(".front-continue p");
     if (!place || !line) return;
-    const root = document.documentElement.dataset.content_root;
-    const href = `${root}${place.page}.html${place.id ? `#${place.id}` : ""}`;
-    const named = [place.title, place.section].filter(Boolean).join(", ");
-    if (progress.get("pages", place.page)) return offerNext(line, place.page);
-    line.replaceChildren("Where you left off: ", element("a", { href }, named));
+    const links = [...document.querySelectorAll(".front-chapters a")];
+    const pages = links.map(({ pathname }) => pathname.replace(/.*(book\/.*)\.html$/, "$1"));
+    const last = pages.indexOf(place.page);
+    const isRead = (page) => progress.get("pages", page);
+    if (!isRead(place.page)) {
+      const root = document.documentElement.dataset.content_root;
+      const href = `${root}${place.page}.html${place.id ? `#${place.id}` : ""}`;
+      const named = [place.title, place.section].filter(Boolean).join(", ");
+      return offer(line, "Where you left off: ", href, named, links[last]);
+    }
+    const next = links.find((_, i) => i > last && !isRead(pages[i]));
+    if (next) offer(line, "Next: ", next.href, parts(next)[1], next);
   }
 
-  // A page that has been read to its end: the next one that hasn't, and the large button, too.
-  function offerNext(line, last) {
-    const links = [...document.querySelectorAll(".front-chapters a")];
-    const pageOf = ({ pathname }) => pathname.replace(/.*(book\/.*)\.html$/, "$1");
-    const from = links.findIndex((link) => pageOf(link) === last);
-    const next = links.slice(from + 1).find((link) => !progress.get("pages", pageOf(link)));
-    if (!next) return;
-    const [number, title] = next.firstChild.textContent.split(" · ");
-    line.replaceChildren("Next: ", element("a", { href: next.href }, title));
+  const parts = (chapter) => chapter.firstChild.textContent.split(" · "); // number, title
+
+  // In the line, and if it is in a chapter, as the large button, too.
+  function offer(line, lead, href, named, chapter) {
+    line.replaceChildren(lead, element("a", { href }, named));
+    if (!chapter) return;
     const start = document.querySelector(".front-start a");
-    start.href = next.href;
-    start.textContent = `Go on with ${/^\d/.test(number) ? "chapter " : ""}${number}`;
+    start.href = href;
+    start.textContent = `Go on with ${parts(chapter)[0].replace(/^\d/, "chapter $&")}`;
   }
 
   function markParts() {

@@ -63,20 +63,17 @@
   // The last heading above the middle of the window: the front page offers to go on there.
   function keepPlace() {
     const titleOf = (heading) => heading?.textContent.replace(/#$/, "").trim();
-    const above = [...document.querySelectorAll(".bd-article section > h2")].filter(
-      (heading) => heading.getBoundingClientRect().top < window.innerHeight / 2,
+    const heading = [...document.querySelectorAll(".bd-article section > h2")].findLast(
+      (one) => one.getBoundingClientRect().top < window.innerHeight / 2,
     );
-    const heading = above.at(-1);
-    const title = titleOf(document.querySelector(".bd-article h1"));
-    const place = { section: titleOf(heading), id: heading?.parentElement.id };
-    progress.set("places", "last", { page: PAGE, title, ...place });
+    const [title, section] = [document.querySelector(".bd-article h1"), heading].map(titleOf);
+    progress.set("places", "last", { page: PAGE, title, section, id: heading?.parentElement.id });
   }
 
   // --- The table of contents, and the cards of the front page ---
 
-  function isDone(label) {
-    return progress.get("exercises", label) || progress.get("answers", label) !== undefined;
-  }
+  const isDone = (label) =>
+    progress.get("exercises", label) || progress.get("answers", label) !== undefined;
 
   // What stands next to a page, and the same in words.
   function howFar(page) {

@@ -1,7 +1,7 @@
 """Chapter 12: translators scored, the shipped one from several sides, others beside it.
 
 Runs that a GPU made, and comparisons of their models, were stored by an older state of
-this repository: ``git checkout gpu-runs``.
+this repository: ``git checkout ee4e0849``.
 """
 
 from __future__ import annotations

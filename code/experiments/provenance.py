@@ -2,7 +2,7 @@
 
 The fingerprint of an experiment covers its own function and all of ours that it reaches
 by name: functions, classes with their methods, constants. What only words change, such
-as a docstring, leaves it as it is.
+as a docstring, leaves it as it is, and so does a move to another module.
 """
 
 from __future__ import annotations
@@ -157,8 +157,9 @@ def leaves(value: Any, place: tuple = ()) -> Iterator[tuple[tuple, Any]]:
 def fingerprint(run: Callable) -> str:
     """Twelve hex digits that change with the code behind an experiment."""
     found: dict[str, str] = {}
-    reach("experiment", run, found)
-    text = "\n".join(f"{name}: {found[name]}" for name in sorted(found))
+    reach(":experiment", run, found)
+    lines = (f"{name.partition(':')[2]}: {found[name]}" for name in found)
+    text = "\n".join(sorted(lines))
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
@@ -181,10 +182,15 @@ def reach(name: str, thing: Any, found: dict[str, str]) -> None:
 
 def reach_code(thing: FunctionType | type, found: dict[str, str]) -> None:
     """Add a function or class of ours with all that it names."""
-    name = f"{thing.__module__}.{thing.__qualname__}"
-    if name in found or not name.startswith(OURS):
+    if not f"{thing.__module__}.".startswith(OURS):
         return
-    found[name] = bare_source(thing)
+    source = bare_source(thing)
+    name = f"{thing.__module__}:{thing.__qualname__}"
+    if "<lambda>" in name:  # one of several
+        name += source
+    if name in found:
+        return
+    found[name] = source
     for base in getattr(thing, "__bases__", ()):
         reach("", base, found)
     for function in functions(thing):
@@ -196,7 +202,7 @@ def reach_code(thing: FunctionType | type, found: dict[str, str]) -> None:
         names = {*named(function.__code__)}
         for key in sorted(names & function.__globals__.keys()):
             value = function.__globals__[key]
-            place = f"{function.__module__}.{key}"
+            place = f"{function.__module__}:{key}"
             if isinstance(value, ModuleType) and value.__name__.startswith(OURS):
                 inside = names & vars(value).keys()
                 value = {inner: vars(value)[inner] for inner in inside}

@@ -84,7 +84,7 @@ def sweep(**settings: Iterable) -> Callable[[Run], Run]:
 def find_experiments() -> dict[str, Run]:
     """All experiments by name, chapter by chapter, the appendix last."""
     modules = {p.stem for p in Path(__file__).parent.glob("*.py")}
-    chapters = modules - {"__init__", "registry"}
+    chapters = modules - {"__init__", "registry", "provenance"}
     for name in sorted(chapters, key=lambda n: (n[0] == "a", n)):
         import_module(f"experiments.{name}")
     return EXPERIMENTS
@@ -152,7 +152,9 @@ def stale(names: Iterable[str]) -> int:
         n for n in names if results.load(n).get("code") != fingerprint(EXPERIMENTS[n])
     ]
     for name in found:
-        print(f"{name}  {results.load(name)['seconds']} s")
+        stored = results.load(name)
+        whose = "other" if "code" in stored else "unknown"
+        print(f"{name}  {stored['seconds']} s, {whose} code")
     print(f"{len(found)} stale")
     return min(len(found), 1)
 

@@ -28,7 +28,11 @@ STORED = [
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_the_ledger_has_the_claims_of_the_page_word_for_word(name):
     found = [*claims(nbformat.read(NOTEBOOKS[name], as_version=4))]
-    assert [row["says"] for row in rows(name)] == found
+    told = [row["says"] for row in rows(name)]
+    new, gone = (
+        [x for x in a if x not in b] for a, b in [(found, told), (told, found)]
+    )
+    assert told == found, f"tests/ledger/{name}.toml: add {new}, mend or drop {gone}"
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)

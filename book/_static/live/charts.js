@@ -183,11 +183,11 @@ window.attnbook ??= {};
     Map({ rows, columns, cells, texts = [], labels, roles, frames = [], size: small }, room) {
       const place = small ? SMALL : large(rows, columns, roles);
       const { left, top, beyond } = place;
-      const [tall, paler] = texts.length ? [36, 0.35] : [26, 1];
-      // Columns are narrower where a phone has no room.
+      const paler = texts.length ? 0.35 : 1;
+      // Cells are smaller where a phone has no room.
       const fitting = Math.max(15, Math.min(26, (room - left - beyond) / columns.length));
       const size = small ?? (texts.length ? 42 : fitting);
-      const high = small ?? tall;
+      const high = small ?? (texts.length ? 36 : Math.max(18, size));
       const [width, height] = [left + size * columns.length, top + high * rows.length];
       const drawing = drawn("svg", { "data-width": width + beyond, "data-height": height + 4 });
       if (labels) {

@@ -19,10 +19,10 @@ are those that most pages use.
 from attnbook.core.threads import set_threads
 from attnbook.course.kit.equivalence import agreement_table
 from attnbook.course.kit.exact_match import exact_match_figure, exact_match_table
-from attnbook.course.kit.exercises.checking import check
-from attnbook.course.kit.exercises.judging import judge
 from attnbook.course.kit.exercises.my_transformer import my_part, save_part
 from attnbook.course.kit.exercises.my_translator import my_translator
+from attnbook.course.kit.exercises.short_exercises import check
+from attnbook.course.kit.exercises.written_parts import judge
 from attnbook.course.kit.html_tables import Column, spread, table
 from attnbook.course.kit.sources import show_source
 from attnbook.course.kit.style import use_style

@@ -2,7 +2,7 @@
 
 - ``scaled_dot_product``: scaled dot-product attention
 - ``multi_head``: multi-head attention, also in groups, and with a cache
-- ``masks``: padding, causal and window masks, and the softmax under them
+- ``masks``: padding and causal masks, and the softmax under them
 - ``precision``: products and sums of 16-bit numbers, in float32
 - ``positions``: absolute positional encodings, sinusoidal and learned
 - ``relative``: relative position bias

@@ -20,7 +20,7 @@
 - ``run_folder``: a run's lock, the check of its config, its log
 - ``training_state``: the state of a run on disk
 - ``distributed``: data-parallel training by several processes
-- ``devices``: precision, PyTorch's backends and peak memory
+- ``backends``: precision, PyTorch's backends and peak memory
 """
 
 from attnbook.translation.bleu_from_scratch import (

@@ -213,8 +213,8 @@ same sizes and takes an hour and a half on one processor core; "multi30k-quick" 
 40 % of that time, and scores half a point of BLEU less. "base" is the base model of
 Vaswani et al. 2017 with its batch size.
 
-The runs on GPUs that the course reports were made by an earlier version (tag
-``gpu-runs``), whose batches had fixed shapes, and which had the published recipe of
+The runs on GPUs that the course reports were made by an earlier version (commit
+``ee4e0849``), whose batches had fixed shapes, and which had the published recipe of
 Wu et al. and those of the distilled translators, too."""
 
 

@@ -19,9 +19,9 @@ from attnbook.data.subwords import Subwords
 from attnbook.models.registry import RECURRENT
 from attnbook.nn.losses import label_smoothing_loss
 from attnbook.translation import run_folder, training_state
+from attnbook.translation.backends import choose_precision, peak_memory, set_backends
 from attnbook.translation.configs import Config
 from attnbook.translation.corpora import cut_updates, encode_pairs, load_texts
-from attnbook.translation.devices import choose_precision, peak_memory, set_backends
 from attnbook.translation.distributed import Processes
 from attnbook.translation.models import model_from_config
 from attnbook.translation.muon import Muon, hidden_matrices

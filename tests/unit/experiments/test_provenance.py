@@ -18,6 +18,10 @@ SOURCE = '''
 from functools import partial
 STEPS = 3
 SIZES = {"small": 1}
+RULES = [
+    lambda x: x,
+    lambda x: x + 7,
+]
 
 class Base:
     def width(self):
@@ -40,7 +44,7 @@ def unused(x):
 def run(seed):
     def inner():
         return SIZES["small"]
-    return {"loss": Model().depth * STEPS + inner()}
+    return {"loss": RULES[1](Model().depth * STEPS + inner())}
 
 def made(part):
     def closed():
@@ -58,13 +62,13 @@ def load(tmp_path, monkeypatch):
 
     number = count()
 
-    def loaded(old="", new=""):
+    def loaded(old="", new="", name="trial"):
         assert old in SOURCE
         path = tmp_path / f"trial{next(number)}.py"
         path.write_text(SOURCE.replace(old, new) if old else SOURCE)
-        spec = importlib.util.spec_from_file_location("experiments.trial", path)
+        spec = importlib.util.spec_from_file_location(f"experiments.{name}", path)
         module = importlib.util.module_from_spec(spec)
-        monkeypatch.setitem(sys.modules, "experiments.trial", module)
+        monkeypatch.setitem(sys.modules, spec.name, module)
         spec.loader.exec_module(module)
         return module
 
@@ -79,8 +83,9 @@ def load(tmp_path, monkeypatch):
         ('"small": 1', '"small": 2'),
         ("return 2", "return 3"),
         ("Model().depth *", "Model().depth +"),
+        ("x + 7", "x + 8"),
     ],
-    ids=["a function", "a constant", "an entry", "a base class", "the experiment"],
+    ids=["a function", "a constant", "an entry", "a base class", "the experiment", "λ"],
 )
 def test_the_code_behind_an_experiment_changes_its_fingerprint(load, old, new):
     assert fingerprint(load(old, new).run) != fingerprint(load().run)
@@ -97,6 +102,10 @@ def test_the_code_behind_an_experiment_changes_its_fingerprint(load, old, new):
 )
 def test_words_and_other_code_leave_it(load, old, new):
     assert fingerprint(load(old, new).run) == fingerprint(load().run)
+
+
+def test_code_may_move_to_another_module(load):
+    assert fingerprint(load(name="moved").run) == fingerprint(load().run)
 
 
 def test_what_is_filled_in_and_closed_over_counts(load):

@@ -39,7 +39,7 @@ NAMES = {
 """What stands in the file's names, and in ours; ``attn.c_attn`` holds three of ours."""
 
 
-class SmoothFeedForward(nn.Module):
+class GELUFeedForward(nn.Module):
     """A feed-forward network with GELU instead of ReLU, in GPT-2's approximation."""
 
     def __init__(self, network: nn.Module):
@@ -92,7 +92,7 @@ def gpt2(
     model = LanguageModel(config, len(W_p))
     model.stack.layers = nn.ModuleList(layer(config) for _ in range(n_layers))
     for block in model.stack.layers:
-        block.feed_forward = SmoothFeedForward(block.feed_forward)
+        block.feed_forward = GELUFeedForward(block.feed_forward)
     model.to(W_e).load_state_dict({"W_e": ours, "W_p": W_p, **state})
     return model.eval()
 

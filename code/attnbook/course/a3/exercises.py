@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from attnbook.course.kit.exercises.checking import draw_inputs, exercise
+from attnbook.course.kit.exercises.short_exercises import draw_inputs, exercise
 
 
 @exercise()

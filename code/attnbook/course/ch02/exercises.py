@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from attnbook.course.kit.exercises.checking import exercise
+from attnbook.course.kit.exercises.short_exercises import exercise
 
 
 def _scores_and_masks() -> list[tuple[Tensor, Tensor]]:

@@ -2,7 +2,7 @@
 
 from torch import Tensor
 
-from attnbook.course.kit.exercises.checking import draw_inputs, exercise
+from attnbook.course.kit.exercises.short_exercises import draw_inputs, exercise
 
 
 @exercise(lambda: draw_inputs(((4, 2), (4, 2)), ((3, 3), (3, 3))))

@@ -2,7 +2,7 @@
 
 from torch import Tensor
 
-from attnbook.course.kit.exercises.checking import draw_inputs, exercise
+from attnbook.course.kit.exercises.short_exercises import draw_inputs, exercise
 from attnbook.nn.multi_head import merge_heads, split_heads
 from attnbook.nn.scaled_dot_product import attention
 

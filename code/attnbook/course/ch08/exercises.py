@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from attnbook.course.kit.exercises.checking import draw_inputs, exercise
+from attnbook.course.kit.exercises.short_exercises import draw_inputs, exercise
 
 
 @exercise()

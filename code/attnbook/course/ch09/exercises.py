@@ -1,6 +1,6 @@
 """Exercises of chapter 9."""
 
-from attnbook.course.kit.exercises.checking import exercise
+from attnbook.course.kit.exercises.short_exercises import exercise
 
 
 @exercise()

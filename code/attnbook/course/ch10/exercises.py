@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from attnbook.core.vocabulary import BOS
-from attnbook.course.kit.exercises.checking import exercise
+from attnbook.course.kit.exercises.short_exercises import exercise
 from attnbook.models.transformer import Transformer
 from attnbook.nn.layers import TransformerConfig
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from attnbook.course.kit.exercises.checking import draw_inputs, exercise
+from attnbook.course.kit.exercises.short_exercises import draw_inputs, exercise
 
 Task = Callable[[Tensor], Tensor]  # symbols, (B, n) → answers, (B, n)
 

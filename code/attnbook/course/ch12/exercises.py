@@ -3,7 +3,7 @@
 from collections import Counter
 from itertools import pairwise
 
-from attnbook.course.kit.exercises.checking import exercise
+from attnbook.course.kit.exercises.short_exercises import exercise
 from attnbook.data.bpe_from_scratch import apply_merges
 
 

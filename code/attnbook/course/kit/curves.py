@@ -65,7 +65,7 @@ def label_lines(ax: Axes) -> None:
     heights = [ax.transData.transform(end)[1] * points_per_pixel for end in ends]
     size = mpl.rcParams["font.size"]
     floor = ax.bbox.y0 * points_per_pixel + size / 2  # above the axis and its numbers
-    apart = spread(heights, 1.15 * size, floor)
+    apart = push_apart(heights, 1.15 * size, floor)
     for line, end, old, new in zip(lines, ends, heights, apart, strict=True):
         ax.annotate(
             line.get_label(),
@@ -78,7 +78,7 @@ def label_lines(ax: Axes) -> None:
         )
 
 
-def spread(heights: list[float], distance: float, floor: float) -> list[float]:
+def push_apart(heights: list[float], distance: float, floor: float) -> list[float]:
     """Move heights apart, as little as possible, until neighbours keep a distance.
 
     None goes below the floor.

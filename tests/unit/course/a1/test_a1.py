@@ -1,6 +1,6 @@
 """An exercise of appendix A1."""
 
-from attnbook.course.kit.exercises.checking import find
+from attnbook.course.kit.exercises.short_exercises import find
 
 
 def test_valid_translations_by_counting():

@@ -15,7 +15,7 @@ from attnbook.course.a2.characters import (
     encode_characters,
     least_loss,
 )
-from attnbook.course.kit.exercises.checking import find
+from attnbook.course.kit.exercises.short_exercises import find
 from attnbook.nn.block import Block
 from attnbook.nn.gated_feed_forward import SwiGLU
 from attnbook.nn.layers import EncoderLayer, FeedForward

@@ -4,7 +4,7 @@ import pytest
 import torch
 from notebook_cells import printed
 
-from attnbook.course.kit.exercises.checking import find
+from attnbook.course.kit.exercises.short_exercises import find
 
 # Exercises
 

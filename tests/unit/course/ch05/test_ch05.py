@@ -3,13 +3,15 @@
 import torch
 from notebook_cells import printed
 
-from attnbook.course.kit.exercises.checking import find, verdict
+from attnbook.course.kit.exercises.short_exercises import find, verdict_on_answer
 from attnbook.nn.scaled_dot_product import attention
 
 
 def test_the_bug_of_the_page_is_known():
     bug = printed("ch05", "suspicious")
-    assert "(B, T, H, H)" in verdict(find("ex5_find_the_bug"), "ex5_find_the_bug", bug)
+    assert "(B, T, H, H)" in verdict_on_answer(
+        find("ex5_find_the_bug"), "ex5_find_the_bug", bug
+    )
 
 
 def test_heads_of_a_group_share_keys_and_values():

@@ -3,7 +3,7 @@
 import torch
 from notebook_cells import printed
 
-from attnbook.course.kit.exercises.checking import find
+from attnbook.course.kit.exercises.short_exercises import find
 from attnbook.data.batching import pad
 from attnbook.nn.masks import target_mask
 

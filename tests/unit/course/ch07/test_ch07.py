@@ -5,7 +5,7 @@ import torch
 from notebook_cells import printed
 from torch import nn
 
-from attnbook.course.kit.exercises.checking import find
+from attnbook.course.kit.exercises.short_exercises import find
 from attnbook.nn.masks import causal_mask
 from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.positions import sinusoids

@@ -7,7 +7,7 @@ import torch
 from notebook_cells import printed
 from torch import nn
 
-from attnbook.course.kit.exercises.checking import find
+from attnbook.course.kit.exercises.short_exercises import find
 
 
 def test_the_gradient_of_a_norm_is_that_of_autograd():

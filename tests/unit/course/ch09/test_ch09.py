@@ -6,7 +6,7 @@ from compare import make_transformer
 
 from attnbook.analysis.maps import attention_maps
 from attnbook.course.ch09 import explorer_transformer_pass as passing
-from attnbook.course.kit.exercises.checking import find
+from attnbook.course.kit.exercises.short_exercises import find
 from attnbook.nn.masks import key_mask
 
 pytestmark = pytest.mark.usefixtures("as_in_the_pages")

@@ -7,7 +7,7 @@ from notebook_cells import printed
 
 from attnbook.core.vocabulary import EOS
 from attnbook.course.ch10 import drawings
-from attnbook.course.kit.exercises.checking import find
+from attnbook.course.kit.exercises.short_exercises import find
 from attnbook.course.kit.explorers.shipped import shipped_translator
 from attnbook.decoding.beam import beam_search
 from attnbook.decoding.greedy_search import greedy

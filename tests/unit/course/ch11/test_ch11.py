@@ -13,7 +13,7 @@ from attnbook.course.ch11.first_symbol import (
     convolutions,
     exponential_dilations,
 )
-from attnbook.course.kit.exercises.checking import find
+from attnbook.course.kit.exercises.short_exercises import find
 from attnbook.nn.positions import sinusoids
 from attnbook.nn.sequence_layers import RecurrentLayer, SelfAttentionLayer
 

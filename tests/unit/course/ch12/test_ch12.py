@@ -8,7 +8,7 @@ import torch
 from notebook_cells import printed
 
 from attnbook.core import results
-from attnbook.course.kit.exercises.checking import find
+from attnbook.course.kit.exercises.short_exercises import find
 from attnbook.data.bpe_from_scratch import learn_merges
 from attnbook.translation.bleu_from_scratch import matching_ngrams
 from attnbook.translation.bleu_score import corpus_bleu

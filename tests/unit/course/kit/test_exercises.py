@@ -10,9 +10,14 @@ from hypothesis import strategies as st
 
 from attnbook import course
 from attnbook.course import check
-from attnbook.course.kit.exercises.checking import EXERCISES, exercise, find, verdict
 from attnbook.course.kit.exercises.differences import describe, first_difference
 from attnbook.course.kit.exercises.hints import GIVEN
+from attnbook.course.kit.exercises.short_exercises import (
+    EXERCISES,
+    exercise,
+    find,
+    verdict_on_answer,
+)
 
 PAGES = sorted(
     f.parent.name for f in Path(course.__file__).parent.glob("*/exercises.py")
@@ -43,7 +48,7 @@ def ex0_answer():
 @pytest.fixture(autouse=True)
 def _two_exercises(monkeypatch):
     GIVEN.clear()
-    monkeypatch.setattr("attnbook.course.kit.exercises.checking.EXERCISES", {})
+    monkeypatch.setattr("attnbook.course.kit.exercises.short_exercises.EXERCISES", {})
     inputs = [(torch.tensor([2.0, 4.0]),), (torch.tensor([[3.0]]),)]
     exercise(lambda: [(numbers.clone(),) for (numbers,) in inputs])(ex0_halve)
     exercise()(ex0_answer)
@@ -110,11 +115,16 @@ def test_answers_that_are_functions(answer, said, capsys):
     ],
 )
 def test_answers_that_are_values(answer, said):
-    assert verdict(find("ex0_answer"), "ex0_answer", answer) == f"ex0_answer: {said}"
+    assert (
+        verdict_on_answer(find("ex0_answer"), "ex0_answer", answer)
+        == f"ex0_answer: {said}"
+    )
 
 
 def last_lines(name, answers, **options):
-    said = [verdict(find(name), name, answer, **options) for answer in answers]
+    said = [
+        verdict_on_answer(find(name), name, answer, **options) for answer in answers
+    ]
     return [text.removesuffix(MORE).splitlines()[-1] for text in said]
 
 
@@ -154,10 +164,10 @@ def test_unchanged_code_does_not_earn_the_next_hint():
 @pytest.mark.parametrize("name", ALL)
 def test_the_reference_is_right_and_each_known_mistake_gets_its_own_hint(name):
     exercise = ALL[name]
-    assert verdict(exercise, name, exercise.reference) == f"{name}: right."
+    assert verdict_on_answer(exercise, name, exercise.reference) == f"{name}: right."
     for mistake, hint in exercise.mistakes:
         GIVEN.clear()
-        said = verdict(exercise, name, mistake)
+        said = verdict_on_answer(exercise, name, mistake)
         assert f"\nHint: {hint}{MORE if hint != exercise.hint else ''}" in said
 
 
@@ -168,7 +178,7 @@ VALUES = [name for name, exercise in ALL.items() if not callable(exercise.refere
 def test_no_value_of_the_chapters_is_told_without_request(name):
     exercise, told = ALL[name], describe(ALL[name].reference)
     for answer in (1234, "no idea", [5], *(m for m, _ in exercise.mistakes)):
-        said = verdict(exercise, name, answer).split("Hint:")[0]
+        said = verdict_on_answer(exercise, name, answer).split("Hint:")[0]
         assert told not in said.replace(name, "")
 
 
@@ -212,4 +222,6 @@ def test_right_letters_in_another_form_are_called_so():
     name = "ex8_who_mixes"
     for answer in ("db", "B, D", "(b) (d)", "b", "abd", "", 2, ["b", "d"]):
         right = answer in ("db", "B, D", "(b) (d)")
-        assert ("the right letters" in verdict(ALL[name], name, answer)) == right
+        assert (
+            "the right letters" in verdict_on_answer(ALL[name], name, answer)
+        ) == right

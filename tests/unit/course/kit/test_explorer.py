@@ -8,7 +8,7 @@ import pytest
 from IPython.display import HTML
 from widgets import Elements
 
-from attnbook.course.kit.explorers import live as live_explorers
+from attnbook.course.kit.explorers import with_kernel
 from attnbook.course.kit.explorers.controls import Menu, Slider, Switch, TextBox
 from attnbook.course.kit.explorers.explorer import Explorer
 from attnbook.course.kit.explorers.views import View
@@ -145,7 +145,7 @@ def test_colab_s_ipywidgets_7_has_all_that_is_asked_for(monkeypatch):
     monkeypatch.delenv("ATTNBOOK_STILL", raising=False)
     made = {name: taking(name, f"{TRAITS[name]} {COMMON}") for name in TRAITS}
     made |= {"Layout": taking("Layout", LAYOUT), "jslink": ipywidgets.jslink}
-    monkeypatch.setattr(live_explorers, "ipywidgets", SimpleNamespace(**made))
+    monkeypatch.setattr(with_kernel, "ipywidgets", SimpleNamespace(**made))
     box = make(n=Slider("numbers", 1, 5, 2, play=True))
     assert type(box.children[0].children[0]) is ipywidgets.Play
     assert "<p>2 1 sum b &amp; c</p>" in box.children[-3].value

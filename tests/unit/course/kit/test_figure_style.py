@@ -6,7 +6,7 @@ from matplotlib.font_manager import FontProperties, findfont
 
 from attnbook.course import begin
 from attnbook.course.kit import style
-from attnbook.course.kit.curves import spread
+from attnbook.course.kit.curves import push_apart
 
 
 @pytest.mark.usefixtures("as_in_the_pages")
@@ -25,5 +25,5 @@ def test_figures_have_the_font_of_the_package(weight, file, caplog):
 
 
 def test_labels_of_lines_move_apart_and_stay_above_the_axis():
-    moved = spread([9.0, 8.0, 0.0, 0.5], distance=2.0, floor=1.0)
+    moved = push_apart([9.0, 8.0, 0.0, 0.5], distance=2.0, floor=1.0)
     assert moved == [9.5, 7.5, 1, 3]

@@ -10,10 +10,10 @@ from types import ModuleType
 from typing import Any
 
 from attnbook.core.files import write_whole
-from attnbook.course.kit.exercises.judging import check_number, verdict
 from attnbook.course.kit.exercises.own_source import OWN_MODULE, own_source
 from attnbook.course.kit.exercises.readers_code import error_line, is_unwritten
 from attnbook.course.kit.exercises.stages import MODULES, Part, find_part, first_failure
+from attnbook.course.kit.exercises.written_parts import check_number, verdict_on_part
 
 FILE = f"{OWN_MODULE}.py"
 HEADER = '''\
@@ -49,7 +49,7 @@ def save_part(name: str, *answers: Callable) -> None:
     part = find_part(name)
     check_number(part, answers)
     if any(map(is_unwritten, answers)) or first_failure(part, answers):
-        print(f"Not saved.\n{verdict(part, answers)}")
+        print(f"Not saved.\n{verdict_on_part(part, answers)}")
         return
     path = Path(FILE)
     text = _read(path)

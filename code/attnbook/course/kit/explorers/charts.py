@@ -9,6 +9,9 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+PHONE = 342
+"""Pixels that a picture has on a narrow screen."""
+
 
 def numbers(values: Iterable[float]) -> tuple[float, ...]:
     """Four digits of each number: the last ones of a machine change no pixel."""
@@ -21,6 +24,11 @@ class Chart:
     height: int
     share = 1.0
     """How wide it is, beside others, compared with them."""
+
+    @property
+    def stacked(self) -> int:
+        """Its height on a phone, pixels."""
+        return self.height
 
 
 @dataclass(frozen=True)
@@ -109,8 +117,19 @@ class Map(Chart):
 
     @property
     def height(self) -> int:
-        """Pixels, with room for the names above."""
-        return (100 + 36 * len(self.rows)) if self.texts else 170 + 27 * len(self.rows)
+        """Pixels, as charts.js draws it: the names above, and the cells."""
+        return self._height(26)
+
+    @property
+    def stacked(self) -> int:
+        """Pixels; where columns are narrower, rows are lower."""
+        first, last = max(map(len, self.rows)), len(self.columns[-1])
+        return self._height((PHONE - 42 - 8 * first - 4 * last) / len(self.columns))
+
+    def _height(self, cell: float) -> int:
+        high = 36 if self.texts else max(18, min(26, cell))
+        names = 38 + 0.87 * 8 * max(map(len, self.columns))
+        return round(names + high * len(self.rows))
 
 
 @dataclass(frozen=True)

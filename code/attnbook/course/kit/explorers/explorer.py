@@ -55,7 +55,7 @@ class Explorer:
         """Return an ipywidgets box; or the still, if ``ATTNBOOK_STILL`` is set."""
         if os.environ.get(STILL_VARIABLE, "0") not in ("", "0"):
             return self.still()
-        from attnbook.course.kit.explorers.live import live_explorer
+        from attnbook.course.kit.explorers.with_kernel import live_explorer
 
         return live_explorer(self.show, self.controls, self.caption)
 

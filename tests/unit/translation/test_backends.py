@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from attnbook.translation import devices
-from attnbook.translation.devices import choose_precision, set_backends
+from attnbook.translation import backends
+from attnbook.translation.backends import choose_precision, set_backends
 
 CPU, CUDA, MPS = (torch.device(name) for name in ("cpu", "cuda", "mps"))
 
@@ -27,8 +27,8 @@ CPU, CUDA, MPS = (torch.device(name) for name in ("cpu", "cuda", "mps"))
 def test_auto_is_what_the_device_does_best(monkeypatch, device, capability, wanted):
     found = {"get_device_capability": lambda device: capability}
     cpu = SimpleNamespace(get_capabilities=lambda: capability)
-    monkeypatch.setattr(devices.torch, "cuda", SimpleNamespace(**found))
-    monkeypatch.setattr(devices.torch, "cpu", cpu)
+    monkeypatch.setattr(backends.torch, "cuda", SimpleNamespace(**found))
+    monkeypatch.setattr(backends.torch, "cpu", cpu)
     assert choose_precision("auto", device) == wanted
     assert choose_precision("auto", device, recurrent=True) == torch.float32
 

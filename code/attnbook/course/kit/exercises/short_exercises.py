@@ -119,7 +119,7 @@ def check(name: str, answer: Any, reveal: bool = False) -> None:
     Raises:
         ValueError: If there is no exercise of that name.
     """
-    print(verdict(find(name), name, answer, reveal))
+    print(verdict_on_answer(find(name), name, answer, reveal))
 
 
 def find(name: str) -> Exercise:
@@ -139,7 +139,9 @@ def find(name: str) -> Exercise:
     return EXERCISES[name]
 
 
-def verdict(exercise: Exercise, name: str, answer: Any, reveal: bool = False) -> str:
+def verdict_on_answer(
+    exercise: Exercise, name: str, answer: Any, reveal: bool = False
+) -> str:
     """What ``check`` prints: one line; if something is wrong, what, and a hint."""
     if answer is ... or answer is None:
         return f"{name}: your turn."

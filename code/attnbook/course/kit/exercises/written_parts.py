@@ -40,12 +40,12 @@ def judge(name: str, *answers: Callable) -> None:
         ValueError: If there is no such part, or it has another number of functions.
     """
     try:
-        print(verdict(find_part(name), answers, sys.stdout))
+        print(verdict_on_part(find_part(name), answers, sys.stdout))
     except KeyboardInterrupt as stop:  # without the lines of the judge
         raise KeyboardInterrupt(error_line(stop, files_of(answers))) from None
 
 
-def verdict(
+def verdict_on_part(
     part: Part, answers: tuple[Callable, ...], printed: TextIO | None = None
 ) -> str:
     """What :func:`judge` prints; what the reader's code prints goes to ``printed``."""
