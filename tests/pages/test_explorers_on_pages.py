@@ -93,6 +93,23 @@ def test_a_film_plays_until_it_is_stopped_or_the_reader_moves_it(visit, html):
         assert status.inner_text() == said
 
 
+def test_on_a_phone_a_film_its_button_and_what_it_says_share_the_screen(visit, html):
+    path, place = page_of(html, explorer_film)
+    figure = visit(path, **ON_PHONE).locator(place)
+    figure.evaluate("it => it.closest('.predict-cover').setAttribute('open', '')")
+    figure.scroll_into_view_if_needed()
+    expect(figure.locator(".explorer-drawn")).to_have_count(1)
+    play, said = figure.get_by_role("button"), figure.locator(".book-said p")
+    idle = play.bounding_box()
+    play.click()
+    expect(play).to_have_text("❚❚ Pause")
+    busy = play.bounding_box()
+    assert (idle["width"], idle["height"]) == (busy["width"], busy["height"])
+    end = said.bounding_box()
+    taken = end["y"] + end["height"] - play.bounding_box()["y"]
+    assert taken < PHONE["height"] - 64  # the page's header
+
+
 def test_a_query_is_dragged_and_a_stage_is_pressed_in_the_drawing(visit, html):
     path, place = page_of(html, explorer_queries_and_keys)
     figure = visit(path).locator(place)

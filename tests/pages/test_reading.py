@@ -89,6 +89,12 @@ def test_what_is_said_of_a_copy_can_be_read_in_the_dark(visit):
     assert ground == "rgb(220, 223, 228)"
 
 
+def test_nothing_covers_what_was_printed_where_there_is_no_mouse(visit):
+    page = visit("book/ch01_rnn_seq2seq.html", **ON_PHONE)
+    expect(page.locator(".cell_input button.copybtn").first).to_be_visible()
+    assert not page.locator(".cell_output button.copybtn:visible").count()
+
+
 def test_no_hole_follows_a_root(visit):
     page = visit("book/ch04_scaled_dot_product.html")
     page.wait_for_function(

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-PHONE = 342
+PHONE = 358
 """Pixels that a picture has on a narrow screen."""
 
 
@@ -117,7 +117,7 @@ class Map(Chart):
 
     @property
     def height(self) -> int:
-        """Pixels, as charts.js draws it: the names above, and the cells."""
+        """Pixels that charts.js needs for the names above and the cells."""
         return self._height(26)
 
     @property
