@@ -257,7 +257,7 @@ for ids, targets in batches(setting.task, f"{setting.seed}/batches"):  # (B, T),
       this.preset = data.presets[root.dataset.preset];
       this.free = !this.preset;
       this.layer = Infinity; // the last one: what is learned shows there
-      this.until = 0;
+      this.until = this.third = 0;
       this.examples = 0;
       const addressed = location.hash.startsWith("#free");
       // Free play begins with two models that differ in one choice.
@@ -418,14 +418,17 @@ for ids, targets in batches(setting.task, f"{setting.seed}/batches"):  # (B, T),
       this.plan();
     }
 
-    // Draw soon, and not too often.
-    plan() {
+    // Draw soon, not too often, and a third at a time, or the page would stand still.
+    plan(thirds = 3) {
+      this.thirds = thirds;
       if (this.planned) return;
       const calm = matchMedia("(prefers-reduced-motion: reduce)").matches && this.training;
       this.planned = setTimeout(() => {
         this.planned = 0;
-        this.draw();
-      }, calm ? 2000 : 200);
+        this.third = (this.third + 1) % 3;
+        this.drawThird(this.third);
+        if (this.thirds > 1) this.plan(this.thirds - 1);
+      }, calm ? 700 : 70);
     }
 
     finish(limit) {
@@ -450,7 +453,12 @@ for ids, targets in batches(setting.task, f"{setting.seed}/batches"):  # (B, T),
     }
 
     draw() {
-      for (const run of this.runs) run.draw(this.layer);
+      [0, 1, 2].forEach((third) => this.drawThird(third));
+    }
+
+    // Each run, and the curves.
+    drawThird(third) {
+      if (third < 2) return this.runs[third].draw(this.layer);
       const width = Math.max(260, this.chart.clientWidth);
       const chart = chartOf(this.runs, this.preset?.stored);
       this.chart.replaceChildren(attnbook.charts.draw(chart, width, wordsOf(this.runs)));
