@@ -417,3 +417,13 @@ def test_a_stop_leaves_the_folder(mine, monkeypatch):
     monkeypatch.setattr(Trainer, "close", lambda trainer: closed.append(trainer.step))
     assert exit_code(["train", *mine]) == 128 + signal.SIGTERM
     assert closed == [0]
+
+
+@pytest.mark.parametrize(("system", "quote"), [("posix", "'"), ("nt", '"')])
+def test_an_example_can_be_pasted_into_the_shell(monkeypatch, system, quote):
+    sentence = "It costs $5."
+    texts = SimpleNamespace(source=[sentence])
+    monkeypatch.setattr(training_command, "load_texts", lambda *_: texts)
+    monkeypatch.setattr(training_command, "os", SimpleNamespace(name=system))
+    command = training_command.example_command(CONFIGS["multi30k-cpu"], Path("run"))
+    assert command == f"attnbook translate --model run {quote}{sentence}{quote}"
