@@ -57,6 +57,7 @@ experiment(partial(three_seeds, one_way, transform=reverse_source), "one_way_rev
 for name, make, rate, times in (
     ("initial_state_longer", InitialState, LEARNING_RATE, 3),
     ("initial_state_thirty_times", InitialState, LEARNING_RATE, 30),
+    ("initial_state_slower_longer", InitialState, 2e-3, 4),
     ("initial_state_faster", InitialState, 8e-3, 1),
     ("initial_state_faster_longer", InitialState, 8e-3, 3),
     ("static_last_longer", StaticContext, LEARNING_RATE, 3),
