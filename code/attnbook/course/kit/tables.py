@@ -18,6 +18,7 @@ NAMES = {
     "initial_state_longer": "initial state only, 2,100 steps",
     "initial_state_thirty_times": "initial state only, 21,000 steps",
     "initial_state_faster_longer": "initial state only, 2,100 steps, 2 × learning rate",
+    "initial_state_slower_longer": "initial state only, 2,800 steps, ½ × learning rate",
     "initial_state_wider": "initial state only, width 192",
     "initial_state_wider_longer": (
         "initial state only, width 192, 2,800 steps, ½ × learning rate"
