@@ -118,18 +118,19 @@ def main() -> None:
     )
     arguments = parser.parse_args()
     known = find_experiments()
+    compares = arguments.stale or arguments.again is not None
     unknown = [name for name in arguments.names if name not in known]
-    if arguments.stale or arguments.again is not None:
-        names = [name for name in arguments.names or known if name in stored_names()]
-        if arguments.stale:
-            parser.exit(stale(names))
-        parser.exit(again(names, arguments.again, arguments.mark))
-    if unknown or not arguments.names:
+    if unknown or not (arguments.names or compares):
         text = f"There is no experiment {unknown[0]!r}. " if unknown else ""
         parser.exit(
             2 if unknown else 0,
             f"{text}Choose among:\n  " + "\n  ".join(known) + "\n",
         )
+    if compares:
+        names = [name for name in arguments.names or known if name in stored_names()]
+        if arguments.stale:
+            parser.exit(stale(names))
+        parser.exit(again(names, arguments.again, arguments.mark))
     set_threads()
     for name in arguments.names:
         print(name, flush=True)

@@ -59,8 +59,9 @@ def test_what_is_stored_can_be_repeated(name):
         assert found == [*product(*settings.values())]
 
 
-def test_an_unknown_name_is_answered_by_all_names(monkeypatch, capsys):
-    monkeypatch.setattr("sys.argv", ["attnbook.course", "look_upp"])
+@pytest.mark.parametrize("options", [(), ("--stale",), ("--again", "1")])
+def test_an_unknown_name_is_answered_by_all_names(options, monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["attnbook.course", *options, "look_upp"])
     with pytest.raises(SystemExit) as stopped:
         registry.main()
     assert stopped.value.code == 2
