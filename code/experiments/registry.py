@@ -122,12 +122,11 @@ def main() -> None:
     unknown = [name for name in arguments.names if name not in known]
     if unknown or not (arguments.names or compares):
         text = f"There is no experiment {unknown[0]!r}. " if unknown else ""
-        parser.exit(
-            2 if unknown else 0,
-            f"{text}Choose among:\n  " + "\n  ".join(known) + "\n",
-        )
+        choice = "\n  ".join(known)
+        parser.exit(2 if unknown else 0, f"{text}Choose among:\n  {choice}\n")
     if compares:
-        names = [name for name in arguments.names or known if name in stored_names()]
+        made = {file.name.removesuffix(".json") for file in results.FOLDER.iterdir()}
+        names = [name for name in arguments.names or known if name in made]
         if arguments.stale:
             parser.exit(stale(names))
         parser.exit(again(names, arguments.again, arguments.mark))
@@ -140,11 +139,6 @@ def main() -> None:
             seconds = time.process_time() - start
             path = save(name, known[name], values, seconds, arguments.out)
         print(f"  wrote {path}", flush=True)
-
-
-def stored_names() -> set[str]:
-    """Whose results are stored."""
-    return {file.name.removesuffix(".json") for file in results.FOLDER.iterdir()}
 
 
 def stale(names: Iterable[str]) -> int:
