@@ -132,7 +132,7 @@ def main() -> None:
         parser.exit(again(names, arguments.again, arguments.mark))
     set_threads()
     for name in arguments.names:
-        print(name, flush=True)
+        print(name, fingerprint(known[name]), flush=True)
         with last_words(lambda name=name: f"stopped; {name} begins anew next time"):
             start = time.process_time()
             values = known[name]()
@@ -161,11 +161,11 @@ def again(names: Iterable[str], limit: int, marks: bool = False) -> int:
     for name in names:
         stored, run, runs = results.load(name), EXPERIMENTS[name], None
         if stored["seconds"] > limit:
-            total = len(stored.get("runs", ()))
-            runs = int(total * limit / stored["seconds"])
+            runs = int(len(stored.get("runs", ())) * limit / stored["seconds"])
             run = in_part(run, runs) if runs else None
         if run is None:
             continue
+        fingerprint(EXPERIMENTS[name])  # now: its files may change while it runs
         own = {key: value for key, value in stored.items() if key not in ABOUT}
         try:
             found = json.loads(json.dumps(run()))
@@ -178,7 +178,7 @@ def again(names: Iterable[str], limit: int, marks: bool = False) -> int:
         largest = max(apart.values(), default=0.0)
         worst = max(worst, largest)
         said = ", ".join(f"{k} by {v:.2g} of its spread" for k, v in apart.items())
-        part = f" ({runs} of {total} runs)" if runs else ""
+        part = f" ({runs} runs)" if runs else ""
         print(f"{name}{part}: {said or 'the same'}", flush=True)
         if marks and largest <= 1:
             mark(name, EXPERIMENTS[name], largest, runs, Path(str(results.FOLDER)))

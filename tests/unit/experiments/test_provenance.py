@@ -16,6 +16,7 @@ from experiments.provenance import differences, fingerprint, in_part, mark, save
 SOURCE = '''
 """A module of experiments."""
 from functools import partial
+from pathlib import Path
 STEPS = 3
 SIZES = {"small": 1}
 RULES = [
@@ -54,6 +55,12 @@ def made(part):
 closed = made(STEPS)
 filled = partial(run, 4)
 '''
+
+EDITED = """def run(seed=0):
+    for path in Path().glob("trial*.py"):
+        path.write_text("# new" + chr(10) + path.read_text())
+    return {"runs": [1]}
+"""
 
 
 @pytest.fixture
@@ -169,6 +176,20 @@ def test_an_experiment_is_repeated_in_part(monkeypatch):
     assert in_part(whole, 3)()["runs"] == whole()["runs"][:3]
     assert in_part(partial(of_seeds, seeds=(8, 9)), 1)() == {"runs": [8]}
     assert in_part(lambda: {}, 1) is None
+
+
+def test_a_repeated_result_names_the_code_that_ran(load, tmp_path, monkeypatch):
+    """Not what its file became meanwhile."""
+    run, same = (load("def run(seed):", EDITED).run for _ in range(2))
+    path = save("trial", same, {"runs": [1]}, 1, tmp_path / "stored")
+    before = json.loads(path.read_text())
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(results, "FOLDER", path.parent)
+    monkeypatch.setattr(registry, "EXPERIMENTS", {"trial": run})
+    assert registry.again(["trial"], limit=9, marks=True) == 0
+    after = json.loads(path.read_text())
+    assert "repeated" in after
+    assert after["code"] == before["code"]
 
 
 def test_a_repeated_result_keeps_its_numbers(load, tmp_path):
