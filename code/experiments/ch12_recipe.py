@@ -11,13 +11,13 @@ from attnbook.core.divergence import DivergedError
 from attnbook.data.batching import target_tokens
 from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.translation import trainer
-from attnbook.translation.configs import Config, config
+from attnbook.translation.configs import Config, changed, config
 from attnbook.translation.run_folder import LOG, read_metrics
 from attnbook.translation.schedules import learning_rate
 from experiments.ch11_minutes import EVERY, ROUNDS, speed
 from experiments.registry import experiment, sweep
 
-EPOCHS = 5
+EPOCHS, FEW_EPOCHS = 5, 4
 SHIPPED, QUICK = "multi30k-cpu", "multi30k-quick"
 DIGITS = {"loss": 4, "bleu": 2}
 
@@ -57,6 +57,30 @@ def quick_recipe(seed: int) -> dict:
         The validation "loss" and greedy "bleu" and "chrf" after each epoch.
     """
     return by_epoch(QUICK, DIGITS | {"chrf": 2}, seed=seed)
+
+
+WITHOUT = {
+    "nothing": {},
+    "the schedule": {"warmup": 800},
+    "Muon": {"optimizer": "adam", "peak_learning_rate": 4e-3},
+}
+"""What of the quick recipe is as in the shipped one."""
+
+
+@sweep(without=WITHOUT, seed=0, epochs=FEW_EPOCHS)
+def quick_without(without: str) -> dict:
+    """Train with all changes of the quick recipe but one.
+
+    Returns:
+        The validation "loss" and greedy "bleu" after each epoch.
+    """
+    whose = "adam" if without == "the schedule" else "muon"
+
+    def schedule(run: Config, step: int, updates: int) -> float:
+        return learning_rate(changed(run, optimizer=whose), step, updates)
+
+    with patch.object(trainer, "learning_rate", schedule):
+        return by_epoch(QUICK, max_epochs=FEW_EPOCHS, **WITHOUT[without])
 
 
 @experiment

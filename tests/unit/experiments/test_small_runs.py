@@ -131,6 +131,7 @@ SMALL = {
     "without_warm_up": TOY_TRANSLATOR,
     "without_scaling": TOY_TRANSLATOR,
     "quick_recipe": TOY_TRANSLATOR,
+    "quick_without": TOY_TRANSLATOR,
     # a1
     "writers": UNTRAINED_WRITER,
     "writers_longer": UNTRAINED_WRITER,

@@ -20,7 +20,7 @@ from attnbook.course.ch12.figures import (
 )
 from attnbook.course.kit.colours import COLOURS, GREY, text_colour
 from attnbook.course.kit.html_tables import Cell, Column, Table, table
-from attnbook.course.kit.tables import Value, pivot
+from attnbook.course.kit.tables import Value, pivot, stored_runs
 from attnbook.translation.report import TEST_SPLITS
 
 
@@ -92,9 +92,6 @@ def lengths_table() -> Table:
     return table(["words in the source", Column("sentences"), *heads], rows)
 
 
-# The shipped model on the test sets
-
-
 def headline_table() -> Table:
     """Show BLEU and chrF of the shipped model on both tests."""
     scores = results.load("multi30k_headline")["scores"]
@@ -121,9 +118,6 @@ def signatures() -> dict[str, str]:
         for case in ("cased", "lowercased")
         for label, entry in (("BLEU", "signature"), ("chrF", "chrf_signature"))
     }
-
-
-# Decoding and averaging
 
 
 DIRECTIONS = {"en_de": "English to German", "de_en": "German to English"}
@@ -175,8 +169,6 @@ def directions_table() -> Table:
     return pivot(runs, "direction", None, *values)
 
 
-# A quicker recipe
-
 RECIPES = {"multi30k-cpu": "shipped recipe", "multi30k-quick": "quick recipe"}
 
 
@@ -220,6 +212,15 @@ def recipes_table() -> Table:
     ]
     values = Value("loss", "nats", 1, 2, "loss"), Value("bleu", "", 1, 1, "BLEU")
     return pivot(runs, "after", None, *values, groups="recipe")
+
+
+def without_table() -> Table:
+    """Show four epochs of the quick recipe without some changes: ``quick_without``."""
+    shipped = [{"without": "all of them", **run} for run in recipe_runs()[:3]]
+    runs = stored_runs("quick_without") + shipped
+    loss = Value(("loss", 3), "nats", digits=2, name="loss")
+    bleu = Value(("bleu", 3), digits=1, name="BLEU")
+    return pivot(runs, "without", None, loss, bleu)
 
 
 def minutes_figure() -> Figure:
