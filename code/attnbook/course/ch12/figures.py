@@ -214,7 +214,9 @@ GLOSSES = {
     "luong": (
         "The old man and the bird, who a bird and three woman follows the big dog."
     ),
-    "transformer": "The old farmer sees a bird and a young woman follows the big dog.",
+    "transformer": (
+        "The old farmer sees a bird and a young woman follows, who a big dog follows."
+    ),
 }
 """What each model's translation of the sentence says, word by word."""
 
